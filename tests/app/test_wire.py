@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +17,13 @@ from tests.app.serving import VALUES, WHOLE, MadeUpPass, Page, document, serve, 
 from torcheer.app.dispatch import read_question
 from torcheer.app.passes.source import (
     MAX_REQUEST_BYTES,
+    MAX_SKETCHED,
     DocumentAnswer,
     PassesAnswer,
     PassListing,
     TensorAnswer,
     TensorQuestion,
+    sketch_of,
     window_fault,
 )
 from torcheer.app.typescript import typescript
@@ -66,6 +69,38 @@ def test_figures_arrive_in_the_order_of_the_ops() -> None:
         answer = page.ask(type="figures", id=11, pass_id="pass-1", name="zeros")
 
     assert answer == {"type": "figures", "id": 11, "values": [0.25, None]}
+
+
+def test_a_sketch_has_the_size_of_each_output_and_no_inputs_among_them() -> None:
+    source = MadeUpPass()
+    with serve(source) as running, Page(running) as page:
+        answer = page.ask(type="sketch", id=12, pass_id="pass-1")
+
+    ops = [op for op in source.shown.ops if op.kind == "op"]
+    assert answer == {
+        "type": "sketch",
+        "id": 12,
+        "num_ops": len(ops),
+        "num_params": source.shown.num_params,
+        "elapsed_seconds": source.shown.elapsed_seconds,
+        "has_gradients": source.shown.num_backward_passes > 0,
+        "input_shape": next((op.shape for op in source.shown.ops if op.kind == "input"), None),
+        "sizes": [math.prod(op.shape) for op in ops],
+    }
+
+
+def test_of_many_ops_a_sketch_has_the_largest_of_each_few() -> None:
+    known = document(["a"], "Net")
+    op = msgspec.structs.replace(known.ops[0], kind="op", shape=[])
+    peak = msgspec.structs.replace(op, shape=[50, 100])
+    many = msgspec.structs.replace(known, ops=[op] * 777 + [peak] + [op] * 222)
+
+    sketch = sketch_of(many, 1)
+
+    assert sketch.num_ops == 1000
+    assert len(sketch.sizes) <= MAX_SKETCHED
+    assert max(sketch.sizes) == 5000
+    assert list(sketch_of(msgspec.structs.replace(known, ops=[]), 1).sizes) == []
 
 
 def test_what_is_not_a_number_arrives_as_null() -> None:

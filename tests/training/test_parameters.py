@@ -90,6 +90,8 @@ def test_a_wrong_value_is_refused_in_words_for_its_field(name: str, value: Any, 
 
     assert refused.value.field == name
     assert refused.value.requirement.startswith(requirement)
+    fields = {field.name: field for field in form_fields(Parameters())}
+    assert fields[name].requirement == refused.value.requirement
     assert str(refused.value).startswith(f"{name} is {value!r}: it {requirement}")
     with pytest.raises(ParameterError):
         Parameters(**{name: value})

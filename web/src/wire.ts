@@ -21,6 +21,8 @@ export interface PassesQuestion extends QuestionBase { type: "passes" }
 export interface PassQuestion extends QuestionBase { pass_id: string }
 /** A pass but for its tensors, please. */
 export interface DocumentQuestion extends PassQuestion { type: "open" }
+/** A pass at a glance, please. */
+export interface SketchQuestion extends PassQuestion { type: "sketch" }
 
 /** Which values: item, then tiles, rows and columns as first, step and count. */
 export interface Window {
@@ -373,6 +375,14 @@ export interface PassDocument {
 
 /** A pass but for its tensors. */
 export interface DocumentAnswer extends AnswerBase { type: "document"; document: PassDocument }
+
+/** A pass at a glance: a few figures, and how large the output of each op is. */
+export interface SketchAnswer extends AnswerBase {
+  type: "sketch"; num_ops: number; num_params: number; elapsed_seconds: number; has_gradients: boolean;
+  input_shape: number[] | null; // of the first input
+  sizes: number[]; // elements, in the order the ops ran; of many ops, the largest of each few
+}
+
 /** One figure of every op, in their order; null where it is not known. */
 export interface FiguresAnswer extends AnswerBase { type: "figures"; values: (number | null)[] }
 
@@ -535,7 +545,7 @@ export interface RecordAnswer extends AnswerBase { type: "record"; entry: Record
 
 /** The head of a binary frame: counts as float64, a row for each step. */
 export interface HistogramsAnswer extends AnswerBase {
-  type: "histograms"; steps: number[]; times: number[];
+  type: "histograms"; steps: number[];
   low: number; // of the first bin
   high: number; // of the last
   num_bins: number;
@@ -582,8 +592,6 @@ export interface WatchedAnswer extends AnswerBase {
   rows: WatchedRow[];
   first_steps: number[]; // of each bucket
   last_steps: number[];
-  low: number | null; // of all values in it, finite ones
-  high: number | null;
   num_steps: number; // that were watched in all
   every: string; // as it was asked for: 20/s
   got: string; // how often it was really watched of late, in the same form; empty where that is not known
@@ -750,7 +758,6 @@ export interface NetItemsAnswer extends AnswerBase {
   labels: string[]; // each once, in their order
   label_of: number[]; // of each item, the number of its label; empty where there are none
   label_choices: NetLabelChoice[];
-  num_moments: number; // that there are, of which some may have been chosen
   note: string; // what a reader must know; empty where there is nothing
 }
 
@@ -816,7 +823,9 @@ export interface TableColumn {
 
 /** Rows that were logged together. The cells of a row stand in the order of `columns`. */
 export interface TableRows {
-  run_id: string; record: string; step: number; columns: TableColumn[]; rows: ((number | string | null)[])[];
+  run_id: string; record: string; step: number; columns: TableColumn[];
+  grids: Record<string, Grid>; // by column of tensors: how the values of a cell lie in its picture
+  rows: ((number | string | null)[])[];
 }
 
 /** `is_all`: what was known before is void. A note says what is left out, and why. */
@@ -871,6 +880,7 @@ export interface FormField {
   is_optional: boolean; // may be empty
   is_live: boolean; // takes effect at once; others at the next Init
   about: string;
+  requirement: string; // what a value must be, as it stands below the field
 }
 
 /** A scalar of the run, and what it is called in the plot. */
@@ -1078,7 +1088,7 @@ export interface FeatureSetAnswer extends AnswerBase {
   num_layers: number; // where there are more than can be shown
   label_kind: "classes" | "none" | "numbers";
   labels: string[]; // each once, in their order; at most 1,000
-  num_labels: number; label_counts: number[]; batch_size: number | null; notes: string[];
+  num_labels: number; notes: string[];
 }
 
 /** Which samples stand in the rows of a picture, sorted by label. */
@@ -1155,12 +1165,12 @@ export interface FeaturePointsAnswer extends FeatureProgressAnswer {
 }
 
 export type Question =
-  | PassesQuestion | DocumentQuestion | TensorQuestion | FiguresQuestion | RunsQuestion | StopQuestion
-  | IndexQuestion | SeriesQuestion | RecordsQuestion | LayoutQuestion | RecordQuestion | RunTensorQuestion
-  | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion | WatchedQuestion
-  | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion | NetValuesQuestion
-  | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion | NetItemsQuestion
-  | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion
+  | PassesQuestion | DocumentQuestion | SketchQuestion | TensorQuestion | FiguresQuestion | RunsQuestion
+  | StopQuestion | IndexQuestion | SeriesQuestion | RecordsQuestion | LayoutQuestion | RecordQuestion
+  | RunTensorQuestion | HistogramsQuestion | HparamsQuestion | ReduceQuestion | OpSeriesQuestion
+  | WatchedQuestion | WatchedRowQuestion | EventsQuestion | NetSceneQuestion | NetMomentsQuestion
+  | NetValuesQuestion | NetUnitQuestion | NetUnitSeriesQuestion | NetRasterQuestion | NetWeightsQuestion
+  | NetItemsQuestion | NetSimilarityQuestion | NetLikenessQuestion | NetComponentsQuestion | NetTuningQuestion
   | NetUnitTuningQuestion | NetFieldQuestion | TableQuestion | TableCellsQuestion | TableStatisticsQuestion
   | TableTextQuestion | ControlsQuestion | ControlQuestion | ControlDoQuestion | LessonsQuestion
   | LessonQuestion | LessonChecksQuestion | ExerciseQuestion | ProgressResetQuestion | FeatureSetsQuestion
@@ -1169,16 +1179,16 @@ export type Question =
   | FeatureSampleQuestion;
 
 export type Answer =
-  | Hello | PassesAnswer | DocumentAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer | IndexAnswer
-  | SeriesAnswer | RecordsAnswer | LayoutAnswer | RecordAnswer | HistogramsAnswer | HparamsAnswer
-  | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer | NetSceneAnswer
-  | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer | NetRasterAnswer
-  | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer | NetComponentsAnswer
-  | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer | TableCellsAnswer
-  | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer | ControlDoneAnswer
-  | LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer | FeatureSetsAnswer | FeatureSetAnswer
-  | FeatureMapAnswer | FeatureUnitAnswer | FeatureSampleAnswer | FeatureSimilarityAnswer | FeatureLayersAnswer
-  | FeatureProbesAnswer | FeaturePointsAnswer;
+  | Hello | PassesAnswer | DocumentAnswer | SketchAnswer | FiguresAnswer | TensorAnswer | Refusal | RunsAnswer
+  | IndexAnswer | SeriesAnswer | RecordsAnswer | LayoutAnswer | RecordAnswer | HistogramsAnswer
+  | HparamsAnswer | ReductionAnswer | OpSeriesAnswer | WatchedAnswer | WatchedRowAnswer | EventsAnswer
+  | NetSceneAnswer | NetMomentsAnswer | NetValuesAnswer | NetUnitAnswer | NetUnitSeriesAnswer
+  | NetRasterAnswer | NetWeightsAnswer | NetItemsAnswer | NetSimilarityAnswer | NetLikenessAnswer
+  | NetComponentsAnswer | NetTuningAnswer | NetUnitTuningAnswer | NetFieldAnswer | TableAnswer
+  | TableCellsAnswer | TableStatisticsAnswer | TableTextAnswer | ControlsAnswer | ControlAnswer
+  | ControlDoneAnswer | LessonsAnswer | LessonAnswer | LessonChecksAnswer | ExerciseAnswer | FeatureSetsAnswer
+  | FeatureSetAnswer | FeatureMapAnswer | FeatureUnitAnswer | FeatureSampleAnswer | FeatureSimilarityAnswer
+  | FeatureLayersAnswer | FeatureProbesAnswer | FeaturePointsAnswer;
 
 export type ShownHead =
   | TensorHead | HistogramHead | ImageHead | VideoHead | AudioHead | TextHead | EmbeddingHead | PrCurveHead

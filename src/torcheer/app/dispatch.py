@@ -35,8 +35,10 @@ from torcheer.app.passes.source import (
     PassListing,
     PassSource,
     Shelf,
+    SketchQuestion,
     TensorAnswer,
     TensorQuestion,
+    sketch_of,
     window_fault,
 )
 from torcheer.app.runs import run_messages, table_feed
@@ -105,6 +107,7 @@ class Answers:
             DocumentQuestion: self._of_pass(
                 lambda source, one: as_text(DocumentAnswer(id=one.id, document=source.document()))
             ),
+            SketchQuestion: self._of_pass(lambda source, one: as_text(sketch_of(source.document(), one.id))),
             FiguresQuestion: self._of_pass(_figures),
             TensorQuestion: self._of_pass(_tensor),
         }

@@ -309,7 +309,7 @@ def test_its_policy_is_that_of_the_page_of_a_pass(view: tl.NetView) -> None:
 def test_a_file_does_not_say_on_which_machine_or_where_it_was_made(view: tl.NetView) -> None:
     html = page_of(view)
 
-    assert data_in(html)["run"]["host"] == ""
+    assert data_in(html)["runs"]["runs"][0]["host"] == ""
     assert str(view.run.path.parent) not in html
 
 
@@ -326,7 +326,7 @@ def test_a_view_is_written_to_a_file(view: tl.NetView, tmp_path: Path) -> None:
     path = tmp_path / "net.html"
 
     assert view.write_html(path) == str(path)
-    assert data_in(path.read_text(encoding="utf-8"))["run"]["name"] == "small"
+    assert data_in(path.read_text(encoding="utf-8"))["runs"]["runs"][0]["name"] == "small"
     with pytest.raises(InputError, match=r"netview\.html"):
         write_net_page(view.run.path, 3)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="max_bytes"):

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 import torch
@@ -17,6 +18,7 @@ import torcheer as tl
 from tests.app.runs_page import RunsPage, make_impatient, page_on
 from tests.run.handmade_part import HandmadePart
 from torcheer.app.runs import table_feed
+from torcheer.netview import grid_of
 from torcheer.run import TableColumn, TableHead
 
 OUTPUTS = torch.randn(3, 2, 4, generator=torch.Generator().manual_seed(0))
@@ -185,6 +187,21 @@ def test_tensors_of_some_rows_with_the_limits_of_all(
             ({}, "8 values are too many"),
         ):
             assert message in page.refused("table_cells", **wanted | {"column": "out"} | changes)
+
+
+def test_tensors_come_with_the_grid_of_their_shape_an_input_of_three_maps_in_colour(
+    run: tl.Run, tmp_path: Path
+) -> None:
+    shapes = {"Input": (3, 4, 5), "conv": (3, 4, 5), "out": (17,)}
+    run.log_table(1, "trials", {"trial": [0], **{name: torch.zeros(1, *its) for name, its in shapes.items()}})
+    run.flush()
+    with page_on(tmp_path) as page:
+        (part,) = page.hear(follow(page, ids(page)["first"], name="trials")).answer["parts"]
+        assert part["grids"] == {
+            name: msgspec.to_builtins(grid_of(its, is_picture=name == "Input"))
+            for name, its in shapes.items()
+        }
+        assert [part["grids"][name]["is_colour"] for name in shapes] == [True, False, False]
 
 
 def test_figures_by_equal_cells(run: tl.Run, tmp_path: Path) -> None:

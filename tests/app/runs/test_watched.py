@@ -49,7 +49,6 @@ def test_a_heat_map_of_few_steps_has_each_figure_as_it_was_logged(tmp_path: Path
             "module": "ReLU",
             "shape": [2, 3],
         }
-        assert (found.answer["low"], found.answer["high"]) == (values[0].min(), values[0].max())
         assert (found.answer["num_steps"], found.answer["every"]) == (4, "20/s")
         assert (found.answer["ranks"], found.answer["columns"]) == ([0], list(COLUMNS))
 
@@ -268,7 +267,6 @@ def test_a_figure_that_is_not_there_is_nowhere_known(tmp_path: Path) -> None:
     with page_on(tmp_path) as page:
         found = heat(page, only_id(page), "beauty")
         assert np.isnan(found.values).all()
-        assert (found.answer["low"], found.answer["high"]) == (None, None)
 
 
 @pytest.mark.parametrize("type", ["watched", "watched_row"])

@@ -30,8 +30,7 @@ export function App({ pages }: { pages: Pages }) {
   );
 }
 
-// --- Says to those who listen that a run has ended, and how. Values are not said.
-
+/** Says to those who listen that a run has ended, and how. Values are not said. */
 function RunNews() {
   const before = useRef<ReadonlyMap<string, RunListing>>(new Map());
   const [said, setSaid] = useState("");
@@ -48,8 +47,7 @@ function RunNews() {
   );
 }
 
-// --- All keys, in a window of their own.
-
+/** All keys, in a window of their own. */
 function KeysDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const isShown = keysShown.value;
@@ -90,8 +88,7 @@ function KeysDialog() {
   );
 }
 
-// --- Says that the connection is lost, since when, and when it is tried again.
-
+/** Says that the connection is lost, since when, and when it is tried again. */
 function ConnectionToast() {
   const connection = store.source.value?.connection.value;
   const shown = useLastTrouble(connection);

@@ -1,6 +1,5 @@
 /** The page NetView with its analysis. */
-import { AnalysisStage, ModeSwitch } from "../pages/analysis/AnalysisStage";
-import { ChoicePanel, ItemSection } from "../pages/analysis/ItemPanels";
+import { AnalysisStage, ChoicePanel, ItemSection, ModeSwitch } from "../pages/analysis/AnalysisStage";
 import { LikenessPanel } from "../pages/analysis/Similarity";
 import { isAnalysis, scope } from "../pages/analysis/network";
 import { type Analysis, NetViewPage } from "../pages/netview/NetViewPage";

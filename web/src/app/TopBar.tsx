@@ -71,8 +71,6 @@ function Mark() {
   );
 }
 
-// --- A word: is there a server behind this page, and does anything change?
-
 const WORDS = {
   "one-file": ["one file", "badge"],
   connecting: ["connecting", "badge"],
@@ -81,6 +79,7 @@ const WORDS = {
   refused: ["not admitted", "badge warn"],
 } as const;
 
+/** A word: is there a server behind this page, and does anything change? */
 function ConnectionBadge() {
   const connection = store.source.value?.connection.value;
   if (connection === undefined) return null;
@@ -94,7 +93,6 @@ function ConnectionBadge() {
   );
 }
 
-/** Does anything in view go on? */
 function hasLiveRuns(): boolean {
   const area = shownArea.value;
   if (area === "graph" || area === "learn") return false;
@@ -106,10 +104,9 @@ function hasLiveRuns(): boolean {
   return (area === "training" ? chosen : runs).value.some(isLive);
 }
 
-// --- On a narrow page: the buttons that bring the side panels as sheets.
-
 const SIDES: readonly Side[] = ["left", "right"];
 
+/** On a narrow page: the buttons that bring the side panels as sheets. */
 function SheetButton({ side }: { side: Side }) {
   const name = panelName(side);
   if (name === undefined) return null;
@@ -151,8 +148,6 @@ function PassPicker() {
   const current = passes.find((pass) => pass.id === store.passId.value);
   const name = current?.name ?? store.document.value?.model_name;
   if (name === undefined && passes.length === 0) return null;
-  const said = <Said name={name ?? "Choose a pass"} detail={detailOf(current)} />;
-  if (passes.length < 2 && name !== undefined) return <span class="subject">{said}</span>;
   return (
     <Picker
       label="Passes"
@@ -160,8 +155,9 @@ function PassPicker() {
       chosen={store.passId.value ?? ""}
       choose={(id) => choose(passes, id)}
       onOpen={() => store.source.value?.refreshPasses()}
+      alone={passes.length < 2 && name !== undefined ? "" : undefined}
     >
-      {said}
+      <Said name={name ?? "Choose a pass"} detail={detailOf(current)} />
     </Picker>
   );
 }

@@ -16,7 +16,6 @@ import "../ui/theme/shell.css";
 import "../ui/theme/panels.css";
 import "../ui/theme/data.css";
 
-/** The views of a page. The graph is always there. */
 export type Pages = Partial<Record<View, ComponentType>> & { readonly graph: ComponentType };
 
 export function start(pages: Pages, startSource: () => void): void {

@@ -1,8 +1,9 @@
 /** Which trainings can be controlled, and all about the one that is shown. */
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { About, ControlAnswer, ControlListing } from "../wire";
+import { follow, type ReplyOf } from "./requests";
 import { param, route } from "./route";
-import type { Reply, Source } from "./source";
+import type { Source } from "./source";
 
 /** Null until the server has said so. */
 export const controls = signal<readonly ControlListing[] | null>(null);
@@ -31,16 +32,9 @@ export function startControls(source: Source): void {
   stopAll();
   stopAll = effect(() => {
     if (source.hasRuns.value !== true) return undefined;
-    return source.follow(
-      { type: "controls" },
-      {
-        hear: ({ answer }) => {
-          if (answer.type === "controls") controls.value = answer.controls;
-        },
-        // One that cannot say has none.
-        refuse: () => (controls.value ??= []),
-      },
-    );
+    // One that cannot say has none.
+    const refuse = (): unknown => (controls.value ??= []);
+    return follow(source, { type: "controls" }, ({ answer }) => (controls.value = answer.controls), refuse);
   });
 }
 
@@ -55,18 +49,11 @@ export function followControl(source: Source): () => void {
       });
     }
     if (id === "") return undefined;
-    return source.follow(
-      { type: "control", control_id: id },
-      {
-        hear: takeControl,
-        refuse: (reason) => (failure.value = reason),
-      },
-    );
+    return follow(source, { type: "control", control_id: id }, takeControl, (reason) => (failure.value = reason));
   });
 }
 
-function takeControl({ answer }: Reply): void {
-  if (answer.type !== "control") return;
+function takeControl({ answer }: ReplyOf<"control">): void {
   batch(() => {
     control.value = keepingParts(control.peek(), answer);
     failure.value = "";

@@ -3,15 +3,15 @@ import { signal } from "@preact/signals";
 import type {
   Answer,
   Connection,
+  IndexAnswer,
   NetBlock,
   NetLayer,
   NetMomentsAnswer,
   NetSceneAnswer,
-  RunListing,
-  SeriesListing,
+  RunsAnswer,
 } from "../wire";
 import { groupBy } from "./collections";
-import { type EmbeddedPiece, FileSource, type Levels, levelsOf, numberAt, type Numbers, Pieces } from "./embedded";
+import { type EmbeddedPiece, FileSource, type Levels, levelsOf, numberAt, type Numbers, pieceReader } from "./embedded";
 import { formatExact } from "./format";
 import { messageOf } from "./message-of";
 import { LEVELS } from "./network/store";
@@ -32,7 +32,8 @@ export interface EmbeddedFrame {
 export interface EmbeddedNet {
   scene: NetSceneAnswer;
   moments: NetMomentsAnswer;
-  run: RunListing;
+  runs: RunsAnswer;
+  index: IndexAnswer;
   /** Their series. */
   weights: string[];
   /** For each connection; null where its weights do not fit the layers. */
@@ -46,24 +47,12 @@ const NOT_HERE = `${NOT_IN_FILE}, which was limited in size: view.show() and tor
 const NO_FIT = "the weights do not fit the layers that they connect";
 const WEIGHT = "Wt";
 
-/** What the list of runs needs to know: there is a network in it. */
-const NETWORK: SeriesListing = {
-  kind: "netview",
-  name: "netview",
-  count: 1,
-  last_step: 0,
-  last_time: 0,
-  last_value: null,
-  num_bad: 0,
-  first_bad_step: null,
-  description: "",
-};
-
 type Question<Type> = Extract<Asked, { type: Type }>;
+type UnitQuestion = Question<"net_unit">;
 type WeightsQuestion = Question<"net_weights">;
 
 /** Of one moment and item. */
-type When = Pick<Question<"net_values">, "step" | "item">;
+type When = Pick<UnitQuestion, "step" | "item">;
 
 /** A connection of a unit with the layer at its other end. */
 interface Link {
@@ -76,12 +65,10 @@ export class EmbeddedNetSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(true);
   readonly hasLessons = signal<boolean | null>(false);
   readonly #net: EmbeddedNet;
-  readonly #pieces: Pieces;
-  /** The places of layers and weights in the frames. */
-  readonly #layers: ReadonlyMap<string, number>;
-  readonly #weights: ReadonlyMap<string, number>;
-  readonly #frames: ReadonlyMap<string, EmbeddedFrame>;
-  readonly #weightFrames: ReadonlyMap<string, EmbeddedFrame>;
+  readonly #piece: (number: number) => Promise<Numbers>;
+  readonly #layers: ReadonlyMap<string, NetLayer>;
+  readonly #ofLayers: FindPiece;
+  readonly #ofWeights: FindPiece;
 
   /** Throws where the text is no data of a page. */
   constructor(json: string) {
@@ -91,11 +78,10 @@ export class EmbeddedNetSource extends FileSource {
       throw new Refusal("This is no network that torcheer wrote: it names no layers and values.");
     }
     this.#net = net;
-    this.#pieces = new Pieces(net.pieces);
-    this.#layers = new Map(net.scene.scene.layers.map(({ name }, at) => [name, at]));
-    this.#weights = new Map(net.weights.map((name, at) => [name, at]));
-    this.#frames = new Map(net.frames.map((frame) => [keyOf(frame.variable, frame), frame]));
-    this.#weightFrames = new Map(net.weight_frames.map((frame) => [keyOf(frame.variable, { ...frame, item: 0 }), frame]));
+    this.#piece = pieceReader(net.pieces);
+    this.#layers = new Map(net.scene.scene.layers.map((layer) => [layer.name, layer]));
+    this.#ofLayers = piecesBy([...this.#layers.keys()], net.frames);
+    this.#ofWeights = piecesBy(net.weights, net.weight_frames);
   }
 
   override ask(question: Asked): Promise<Reply> {
@@ -122,20 +108,10 @@ export class EmbeddedNetSource extends FileSource {
     }
   }
 
-  protected override known(question: Asked): Reply | null {
-    const { scene, moments, run } = this.#net;
-    switch (question.type) {
-      case "net_scene":
-        return plainReply(scene);
-      case "net_moments":
-        return plainReply(moments);
-      case "runs":
-        return plainReply({ type: "runs", id: 0, folder: "", is_all: true, runs: [run], gone: [], note: "" });
-      case "index":
-        return plainReply({ type: "index", id: 0, runs: [{ run_id: run.id, is_all: true, series: [NETWORK] }] });
-      default:
-        return null;
-    }
+  protected override known({ type }: Asked): Reply | null {
+    const { scene, moments, runs, index } = this.#net;
+    const answer = [scene, moments, runs, index].find((one) => one.type === type);
+    return answer === undefined ? null : plainReply(answer);
   }
 
   protected override refusal(question: Asked): Refusal {
@@ -146,66 +122,53 @@ export class EmbeddedNetSource extends FileSource {
 
   // --- which values there are, and why others are not
 
-  #layer(name: string): NetLayer | undefined {
-    return this.#net.scene.scene.layers[this.#layers.get(name) ?? -1];
-  }
-
-  /** Throws a Refusal where there is no such unit. */
-  #layerWith({ layer: name, unit }: { layer: string; unit: number }): NetLayer {
-    const layer = this.#layer(name);
-    if (layer === undefined || unit >= layer.grid.num_units) throw new Refusal(`There is no unit ${unit} in “${name}”.`);
-    return layer;
-  }
-
   /** Of a layer: the number of its piece, or why there is none. */
-  #find(layer: string, variable: string, when: When): number | string {
-    const at = this.#layers.get(layer);
-    if (at === undefined) return "there is no such layer in this run";
-    if (this.#layer(layer)?.variables.includes(variable) !== true) return `${variable} was not recorded of this layer`;
-    return this.#frames.get(keyOf(variable, when))?.pieces[at] ?? NOT_HERE;
+  #find(name: string, variable: string, when: When): number | string {
+    const layer = this.#layers.get(name);
+    if (layer === undefined) return "there is no such layer in this run";
+    if (!layer.variables.includes(variable)) return `${variable} was not recorded of this layer`;
+    return this.#ofLayers(name, variable, when) ?? NOT_HERE;
   }
 
-  /** Null where it is not here. */
-  async #numbers(layer: string, variable: string, when: When): Promise<Numbers | null> {
-    const found = this.#find(layer, variable, when);
-    return typeof found === "number" ? this.#pieces.read(found) : null;
+  /** What was found, or why it was not. */
+  async #read(piece: number | string): Promise<Numbers | string> {
+    return typeof piece === "number" ? this.#piece(piece) : piece;
   }
 
   async #answerValues({ layers, variable, step, item }: Question<"net_values">): Promise<Reply> {
-    const blockOf = async (layer: string): Promise<Filled> => {
-      const found = this.#find(layer, variable, { step, item });
-      if (typeof found === "string") return unfilled(layer, found);
-      const numbers = await this.#pieces.read(found);
-      return filled(layer, numbers.step, numbers);
-    };
-    return framed({ type: "net_values", id: 0, step }, await Promise.all(layers.map(blockOf)));
+    const read = layers.map((layer) => this.#read(this.#find(layer, variable, { step, item })));
+    const blocks = (await Promise.all(read)).map((numbers, at) => blockOf(layers[at]!, numbers));
+    return framed({ type: "net_values", id: 0, step }, blocks);
   }
 
   // --- one unit
 
-  async #answerUnit(question: Question<"net_unit">): Promise<Reply> {
-    const layer = this.#layerWith(question);
+  async #valueOf({ layer, unit, ...when }: Omit<UnitQuestion, "type">, variable: string): Promise<[number, Numbers] | null> {
+    const numbers = await this.#read(this.#find(layer, variable, when));
+    const value = typeof numbers === "string" ? null : numberAt(numbers, unit);
+    return typeof numbers === "string" || value === null ? null : [value, numbers];
+  }
+
+  async #answerUnit(question: UnitQuestion): Promise<Reply> {
     const [values, steps]: [Record<string, number | string>, Record<string, number>] = [{}, {}];
-    for (const variable of layer.variables) {
-      const numbers = await this.#numbers(layer.name, variable, question);
-      const value = numbers === null ? null : numberAt(numbers, question.unit);
-      if (numbers === null || value === null) continue;
-      values[variable] = said(value, numbers);
-      steps[variable] = numbers.step;
+    for (const variable of this.#layers.get(question.layer)?.variables ?? []) {
+      const found = await this.#valueOf(question, variable);
+      if (found === null) continue;
+      values[variable] = said(...found);
+      steps[variable] = found[1].step;
     }
     return plainReply({ type: "net_unit", id: 0, values, steps });
   }
 
   /** For each variable its steps, then its values, all of eight bytes. A record counts once. */
-  async #answerUnitSeries(question: Question<"net_unit_series">): Promise<Reply> {
-    const layer = this.#layerWith(question);
+  async #answerUnitSeries({ layer, unit, item, most }: Question<"net_unit_series">): Promise<Reply> {
     const [variables, counts, columns]: [string[], number[], number[][]] = [[], [], []];
-    for (const variable of layer.variables) {
-      const pieces = this.#net.moments.steps.map((step) => this.#find(layer.name, variable, { step, item: question.item }));
+    for (const variable of this.#layers.get(layer)?.variables ?? []) {
+      const pieces = this.#net.moments.steps.map((step) => this.#find(layer, variable, { step, item }));
       const found = new Map<number, number>();
-      for (const piece of evenly([...new Set(pieces.filter((one) => typeof one === "number"))], question.most)) {
-        const numbers = await this.#pieces.read(piece);
-        const value = numberAt(numbers, question.unit);
+      for (const piece of evenly([...new Set(pieces.filter((one) => typeof one === "number"))], most)) {
+        const numbers = await this.#piece(piece);
+        const value = numberAt(numbers, unit);
         if (value !== null) found.set(numbers.step, value);
       }
       if (found.size === 0) continue;
@@ -228,44 +191,45 @@ export class EmbeddedNetSource extends FileSource {
 
   /** All moments on one scale. */
   async #rasterBlock(layer: string, { variable, item }: Question<"net_raster">, steps: readonly number[]): Promise<Filled> {
-    const last = this.#find(layer, variable, { step: steps.at(-1) ?? 0, item });
-    if (typeof last === "string") return unfilled(layer, last);
-    const numUnits = this.#layer(layer)?.grid.num_units ?? 0;
+    const numUnits = this.#layers.get(layer)?.grid.num_units ?? 0;
     const values = new Float64Array(steps.length * numUnits);
     const isThere = new Uint8Array(values.length);
+    let last: Numbers | string = NOT_HERE;
     for (const [row, step] of steps.entries()) {
-      const numbers = await this.#numbers(layer, variable, { step, item });
-      for (let unit = 0; numbers !== null && unit < numUnits; unit++) {
-        const value = numberAt(numbers, unit);
+      last = await this.#read(this.#find(layer, variable, { step, item }));
+      for (let unit = 0; typeof last !== "string" && unit < numUnits; unit++) {
+        const value = numberAt(last, unit);
         if (value === null) continue;
         values[row * numUnits + unit] = value;
         isThere[row * numUnits + unit] = 1;
       }
     }
-    return filled(layer, this.#pieces.step(last), levelsOf(values, isThere), steps.length);
+    return blockOf(layer, typeof last === "string" ? last : { ...levelsOf(values, isThere), step: last.step }, steps.length);
   }
 
   // --- the weights of one unit, laid on the units at their other end
 
   async #answerWeights(question: WeightsQuestion): Promise<Reply> {
-    const { name } = this.#layerWith(question);
     const isReceived = question.direction === "received";
     const links = this.#net.scene.scene.connections.flatMap((connection, at): Link[] => {
       const { source, target } = connection;
       const [own, other] = isReceived ? [target, source] : [source, target];
-      return own === name && this.#layers.has(other) ? [{ connection, axes: this.#net.axes[at] ?? null, other }] : [];
+      return own === question.layer ? [{ connection, axes: this.#net.axes[at] ?? null, other }] : [];
     });
-    const numbers = question.variable === WEIGHT ? await this.#numbers(name, "Bias", question) : null;
-    const bias = numbers === null ? null : numberAt(numbers, question.unit);
-    const all: Weighted[] = [];
-    for (const [other, its] of groupBy(links, (link) => link.other)) all.push(await this.#weightsTo(other, its, question));
-    const num_weights = all.reduce((sum, { numWeights }) => sum + numWeights, 0);
-    return framed({ type: "net_weights", id: 0, bias: Number.isFinite(bias) ? bias : null, num_weights }, all);
+    const [bias = NaN] = (question.variable === WEIGHT ? await this.#valueOf(question, "Bias") : null) ?? [];
+    let num_weights = 0;
+    const blocks: Filled[] = [];
+    for (const [other, its] of groupBy(links, (link) => link.other)) {
+      const { numWeights, ...block } = await this.#weightsTo(other, its, question);
+      num_weights += numWeights;
+      blocks.push(block);
+    }
+    return framed({ type: "net_weights", id: 0, bias: Number.isFinite(bias) ? bias : null, num_weights }, blocks);
   }
 
   /** Where several connections lead to a unit, they add up. */
-  async #weightsTo(layer: string, links: readonly Link[], question: WeightsQuestion): Promise<Weighted> {
-    const values = new Float64Array(this.#layer(layer)?.grid.num_units ?? 0);
+  async #weightsTo(layer: string, links: readonly Link[], question: WeightsQuestion): Promise<Filled & { numWeights: number }> {
+    const values = new Float64Array(this.#layers.get(layer)?.grid.num_units ?? 0);
     const isConnected = new Uint8Array(values.length);
     let [numWeights, step, why] = [0, -1, ""];
     for (const link of links) {
@@ -282,19 +246,17 @@ export class EmbeddedNetSource extends FileSource {
         isConnected[unit] = 1;
       }
     }
-    const whole = step < 0 ? unfilled(layer, why) : filled(layer, step, levelsOf(values, isConnected));
-    return { ...whole, numWeights };
+    return { ...blockOf(layer, step < 0 ? why : { ...levelsOf(values, isConnected), step }), numWeights };
   }
 
   /** The weight and what it lies on, or why there is none. */
   async #laidOn({ connection, axes }: Link, question: WeightsQuestion): Promise<{ weight: Numbers; places: readonly Laid[] } | string> {
     const { weight: name, form, source } = connection;
     if (name === "") return NOT_WEIGHTED;
-    const piece = form === "attention" ? this.#findAttention(name, question) : this.#findWeight(name, question);
-    if (typeof piece === "string") return piece;
-    const weight = await this.#pieces.read(piece);
-    const tokens = form === "embedding" ? await this.#numbers(source, "Act", question) : null;
-    const token = (place: number): number => (tokens === null ? Number.NaN : tokenAt(tokens, place));
+    const weight = await this.#read(form === "attention" ? this.#findAttention(name, question) : this.#findWeight(name, question));
+    if (typeof weight === "string") return weight;
+    const tokens = form === "embedding" ? await this.#read(this.#find(source, "Act", question)) : "";
+    const token = (place: number): number => (typeof tokens === "string" ? Number.NaN : tokenAt(tokens, place));
     const places = axes === null ? null : laid(axes, question.unit, question.direction === "received", token);
     // A token that is none has no place among the weights.
     const fits = places?.every(([, place]) => place >= 0 && Number.isInteger(place) && place < weight.levels.length);
@@ -302,24 +264,26 @@ export class EmbeddedNetSource extends FileSource {
   }
 
   #findWeight(weight: string, { variable, step }: WeightsQuestion): number | string {
-    const at = this.#weights.get(weight);
-    if (at === undefined) return `${weight} was not recorded`;
-    return this.#weightFrames.get(keyOf(variable, { step, item: 0 }))?.pieces[at] ?? NOT_HERE;
+    if (!this.#net.weights.includes(weight)) return `${weight} was not recorded`;
+    return this.#ofWeights(weight, variable, { step, item: 0 }) ?? NOT_HERE;
   }
 
-  /** Attention is a variable of a layer: the name is split at the last dot that leaves one. */
+  /** Attention is a variable of a layer. */
   #findAttention(name: string, question: WeightsQuestion): number | string {
     if (question.variable !== WEIGHT) return `attention has no ${question.variable}`;
-    for (let at = name.lastIndexOf("."); at > 0; at = name.lastIndexOf(".", at - 1)) {
-      const layer = name.slice(0, at);
-      if (this.#layers.has(layer)) return this.#find(layer, name.slice(at + 1), question);
-    }
-    return `${name} was not recorded`;
+    const layer = [...this.#layers.values()].find((one) => one.variables.some((variable) => name === `${one.name}.${variable}`));
+    return layer === undefined ? `${name} was not recorded` : this.#find(layer.name, name.slice(layer.name.length + 1), question);
   }
 }
 
-function keyOf(variable: string, { step, item }: When): string {
-  return `${step} ${item} ${variable}`;
+type FindPiece = (name: string, variable: string, when: When) => PieceNumber;
+
+/** `names`: in the order of the pieces of each frame. */
+function piecesBy(names: readonly string[], frames: readonly EmbeddedFrame[]): FindPiece {
+  const keyOf = (variable: string, { step, item }: When): string => `${step} ${item} ${variable}`;
+  const places = new Map(names.map((name, at) => [name, at]));
+  const known = new Map(frames.map((frame) => [keyOf(frame.variable, frame), frame.pieces]));
+  return (name, variable, when) => known.get(keyOf(variable, when))?.[places.get(name) ?? -1] ?? null;
 }
 
 /** So many at most, the first and the last among them. */
@@ -345,23 +309,19 @@ function said(value: number, { exact, low, high }: Numbers): number | string {
   return `≈ ${formatExact(rounded, "f8")}`;
 }
 
-
-// --- Answers as a server would frame them.
-
 /** A block, and the levels that go with it. */
 interface Filled {
   readonly block: NetBlock;
   readonly levels: Uint16Array;
 }
 
-type Weighted = Filled & { readonly numWeights: number };
-
-function filled(layer: string, step: number, { levels, low, high }: Levels | Numbers, numMoments = 1): Filled {
+/** What there is of a layer, or why there is nothing. */
+function blockOf(layer: string, found: (Levels & { step: number }) | string, numMoments = 1): Filled {
+  if (typeof found === "string") {
+    return { block: { layer, step: 0, num_units: 0, low: 0, high: 0, why: found }, levels: new Uint16Array(0) };
+  }
+  const { step, levels, low, high } = found;
   return { block: { layer, step, num_units: levels.length / numMoments, low, high, why: "" }, levels };
-}
-
-function unfilled(layer: string, why: string): Filled {
-  return { block: { layer, step: 0, num_units: 0, low: 0, high: 0, why }, levels: new Uint16Array(0) };
 }
 
 type BlockAnswer = Extract<Answer, { blocks: NetBlock[] }>;

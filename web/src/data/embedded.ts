@@ -20,10 +20,9 @@ import {
 import * as store from "./store";
 import { crop } from "./tensor-window";
 
-// --- What pages of one file have in common: nothing comes and goes, and what is not said otherwise is not in it.
-
 const NO_PASS = "There is no pass in this file.";
 
+/** What pages of one file have in common: nothing comes and goes, and what is not said otherwise is not in it. */
 export abstract class FileSource implements Source {
   abstract readonly hasRuns: ReadonlySignal<boolean | null>;
   abstract readonly hasLessons: ReadonlySignal<boolean | null>;
@@ -79,8 +78,6 @@ export abstract class FileSource implements Source {
   }
 }
 
-// --- The source of a page that holds a pass.
-
 interface EmbeddedTensor {
   kind: TensorKind;
   index: number;
@@ -102,6 +99,7 @@ const WINDOW_NOT_HERE =
   "These values are not in this file (byte budget): torcheer view on the saved pass shows all.";
 const ONLY = "embedded";
 
+/** The source of a page that holds a pass. */
 export class EmbeddedSource extends FileSource {
   readonly hasRuns = signal<boolean | null>(false);
   readonly hasLessons = signal<boolean | null>(false);
@@ -145,11 +143,10 @@ export class EmbeddedSource extends FileSource {
   #values(key: string): TensorValues | null {
     const tensor = this.#tensors.get(key);
     if (tensor === undefined) return null;
-    return obtain(this.#read, key, () => ({ view: tensor.view, values: valuesOf(tensor.view, fromBase64(tensor.data), 0) }));
+    const { view, data } = tensor;
+    return obtain(this.#read, key, () => ({ view, values: valuesOf(view, fromBase64(data), 0) }));
   }
 }
-
-// --- Begin with the data that stand in a page which is one file, or say why that cannot be.
 
 /** `id`: of the element with the data. `remedy`: what writes such a file. */
 export function startEmbedded(id: string, remedy: string, begin: (json: string) => void): void {
@@ -166,7 +163,7 @@ export function startEmbedded(id: string, remedy: string, begin: (json: string) 
 // --- Numbers as levels, as a server makes them: see app/netview/net_reader.py.
 
 export interface Levels {
-  readonly levels: Uint16Array<ArrayBuffer>;
+  readonly levels: Uint16Array;
   readonly low: number;
   readonly high: number;
 }
@@ -208,50 +205,33 @@ export interface EmbeddedPiece {
   data: string;
 }
 
-export interface Numbers {
+export interface Numbers extends Levels {
   /** Of the record. */
   readonly step: number;
-  readonly levels: Uint16Array;
-  readonly low: number;
-  readonly high: number;
   /** The values as they are; null where only levels are in the page. */
   readonly exact: Float32Array | Float64Array | null;
 }
 
 const MAX_KEPT_BYTES = 128_000_000;
 
-export class Pieces {
-  readonly #pieces: readonly EmbeddedPiece[];
-  readonly #kept = new ByteCache<Promise<Numbers>>(MAX_KEPT_BYTES);
-
-  constructor(pieces: readonly EmbeddedPiece[]) {
-    this.#pieces = pieces;
-  }
-
-  /** The step of its record. */
-  step(number: number): number {
-    return this.#pieces[number]?.step ?? 0;
-  }
-
-  read(number: number): Promise<Numbers> {
-    const known = this.#kept.get(String(number));
+/** Reads a piece by its number. */
+export function pieceReader(pieces: readonly EmbeddedPiece[]): (number: number) => Promise<Numbers> {
+  const kept = new ByteCache<Promise<Numbers>>(MAX_KEPT_BYTES);
+  return (number) => {
+    const known = kept.get(String(number));
     if (known !== undefined) return known;
-    const piece = this.#pieces[number];
+    const piece = pieces[number];
     if (piece === undefined) return Promise.reject(new Error("a part of this file is missing"));
     const numbers = readPiece(piece);
-    this.#kept.set(String(number), numbers, 6 * piece.count + 200);
+    kept.set(String(number), numbers, 6 * piece.count + 200);
     return numbers;
-  }
+  };
 }
 
-async function readPiece(piece: EmbeddedPiece): Promise<Numbers> {
-  const { step, count, encoding, deflated, data } = piece;
-  const packed = fromBase64(data);
-  const bytes = deflated === true ? await inflated(packed) : packed;
+async function readPiece({ step, count, encoding, deflated, data, low = 0, high = 0 }: EmbeddedPiece): Promise<Numbers> {
+  const bytes = deflated === true ? await inflated(fromBase64(data)) : fromBase64(data);
   if (bytes.byteLength !== count * Number(encoding.slice(1))) throw new Error("a part of this file is damaged");
-  if (encoding === "u2") {
-    return { step, levels: new Uint16Array(bytes), low: piece.low ?? 0, high: piece.high ?? 0, exact: null };
-  }
+  if (encoding === "u2") return { step, levels: new Uint16Array(bytes), low, high, exact: null };
   const exact = encoding === "f4" ? new Float32Array(bytes) : new Float64Array(bytes);
   return { step, ...levelsOf(exact), exact };
 }
@@ -261,13 +241,9 @@ function inflated(packed: ArrayBuffer): Promise<ArrayBuffer> {
   return new Response(stream).arrayBuffer();
 }
 
-/** Null where there is none. */
 export function numberAt(numbers: Numbers, at: number): number | null {
   return numbers.exact === null ? valueOf(numbers, at) : (numbers.exact[at] ?? null);
 }
-
-// --- The source of a page that is one file and shows an expression: all of it is in the lesson, and nothing
-//   can be asked.
 
 /** Throws where the text is no lesson. */
 export function readLesson(json: string): Lesson {

@@ -4,8 +4,7 @@ import { messageOf } from "./message-of";
 import { type Asked, Refusal, type Reply, type Source } from "./source";
 import * as store from "./store";
 
-// --- What was fetched last, up to so many bytes: looking back and forth asks only once.
-
+/** What was fetched last, up to so many bytes: looking back and forth asks only once. */
 export class ByteCache<Value> {
   readonly #values = new Map<string, { value: Value; bytes: number }>();
   readonly #maxBytes: number;
@@ -51,16 +50,13 @@ export class ByteCache<Value> {
 
 /** So many places has a slider at most; of more records, so many are chosen evenly. */
 const MAX_RECORDS = 1000;
-const MAX_CACHED_BYTES = 64_000_000;
 
 export interface Records {
   /** In the order of their steps. */
   readonly records: readonly RecordListing[];
-  /** How many there are. */
   readonly numAll: number;
 }
 
-/** A record with its bytes. */
 export interface FullRecord {
   readonly entry: RecordListing;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -77,7 +73,7 @@ export interface HistogramGrid {
   readonly counts: Float64Array;
 }
 
-const recordCache = new ByteCache<FullRecord>(MAX_CACHED_BYTES);
+const recordCache = new ByteCache<FullRecord>(64_000_000);
 
 export async function askRecords(runId: string, kind: RecordKind, name: string): Promise<Records> {
   const { answer } = await askOf({ type: "records", run_id: runId, kind, name, most: MAX_RECORDS }, "records");
@@ -136,13 +132,27 @@ export async function askOf<Type extends Answer["type"]>(
   return reply as ReplyOf<Type>;
 }
 
-// --- Asks for what is wanted now: one question at a time, the newest wins, and not more often than it helps.
+/**
+ * Hear every answer to a question, of the type that it has itself, until what it returns is called. Where nothing is
+ * given for a refusal, what was known stays.
+ */
+export function follow<Type extends Answer["type"]>(
+  source: Source,
+  question: Asked & { readonly type: Type },
+  hear: (reply: ReplyOf<Type>) => void,
+  refuse: (reason: string) => void = () => undefined,
+): () => void {
+  return source.follow(question, {
+    hear: (reply) => {
+      if (reply.answer.type === question.type) hear(reply as ReplyOf<Type>);
+    },
+    refuse,
+  });
+}
 
-/** What there is of it. */
 export interface Held<Value> {
   /** The last value that came, whatever was asked since; null before the first. */
   readonly value: Value | null;
-  /** What it was the answer to. */
   readonly key: string;
   /** Why the last question was not answered; empty where it was. */
   readonly problem: string;
@@ -159,6 +169,7 @@ export interface Wanted<Value> {
 /** So long after an answer the same thing is not asked again, however much news there is. */
 export const PAUSE_MS = 1000;
 
+/** Asks for what is wanted now: one question at a time, the newest wins, and not more often than it helps. */
 export class Desk<Value> {
   readonly #tell: (held: Held<Value>) => void;
   readonly #pauseMs: number;
@@ -183,7 +194,6 @@ export class Desk<Value> {
     this.#next();
   }
 
-  /** Ask once more after a failure. */
   retry(): void {
     this.#asked = "";
     this.#stopTimer();

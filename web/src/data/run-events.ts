@@ -3,9 +3,10 @@ import { effect, signal } from "@preact/signals";
 import type { AlarmListing, EventsAnswer, GapListing } from "../wire";
 import { groupBy } from "./collections";
 import { formatCount, formatNumberOf } from "./format";
+import { follow } from "./requests";
 import { addressOf, type Changes, go } from "./route";
 import { chosenIds, seriesOf } from "./runs";
-import type { Reply, Source } from "./source";
+import type { Source } from "./source";
 
 export interface RunEvents {
   readonly alarms: readonly AlarmListing[];
@@ -27,15 +28,10 @@ export function followEvents(source: Source): () => void {
   return effect(() => {
     const ids = chosenIds.value;
     if (source.hasRuns.value !== true || ids === "") return undefined;
-    return source.follow(
-      { type: "events", run_ids: ids.split(",") },
-      { hear: takeEvents, refuse: () => undefined }, // what was known stays
-    );
+    return follow(source, { type: "events", run_ids: ids.split(",") }, ({ answer }) => {
+      byRun.value = withEvents(byRun.peek(), answer);
+    });
   });
-}
-
-function takeEvents({ answer }: Reply): void {
-  if (answer.type === "events") byRun.value = withEvents(byRun.peek(), answer);
 }
 
 /** What is known with what is new; all of it where it is the whole. */

@@ -1,10 +1,10 @@
 /** The runs of the folder, which of them are chosen, and what they hold: what all views of runs read. */
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { IndexAnswer, RecordKind, RunListing, SeriesListing } from "../wire";
-import { obtain } from "./collections";
+import { follow, type ReplyOf } from "./requests";
 import { param, setParams } from "./route";
 import { colourSlots } from "./run-colours";
-import type { Reply, Source } from "./source";
+import type { Source } from "./source";
 
 /** How many runs are chosen where nobody has chosen any. */
 const FIRST_CHOICE = 6;
@@ -89,7 +89,6 @@ export function seriesKey(kind: RecordKind, name: string): string {
   return `${kind} ${name}`;
 }
 
-/** A series of a run, where the run has it. */
 export function seriesOf(runId: string, kind: RecordKind, name: string): SeriesListing | undefined {
   return index.value.get(runId)?.get(seriesKey(kind, name));
 }
@@ -104,8 +103,9 @@ const namesByKind = computed(() => {
   const found = new Map<RecordKind, Set<string>>();
   for (const id of chosenSet.value) {
     for (const { kind, name } of index.value.get(id)?.values() ?? []) {
-      const names = obtain(found, kind, () => new Set<string>());
-      names.add(name);
+      const names = found.get(kind);
+      if (names === undefined) found.set(kind, new Set([name]));
+      else names.add(name);
     }
   }
   const next = new Map<RecordKind, readonly string[]>();
@@ -151,14 +151,10 @@ export function retry(): void {
 }
 
 function followRuns(source: Source): () => void {
-  const refuse = (reason: string): void => {
-    listing.value = { state: "failed", reason };
-  };
-  return source.follow({ type: "runs" }, { hear: takeRuns, refuse });
+  return follow(source, { type: "runs" }, takeRuns, (reason) => (listing.value = { state: "failed", reason }));
 }
 
-function takeRuns({ answer }: Reply): void {
-  if (answer.type !== "runs") return;
+function takeRuns({ answer }: ReplyOf<"runs">): void {
   const known = new Map(answer.is_all ? [] : runs.peek().map((run) => [run.id, run]));
   for (const run of answer.runs) known.set(run.id, run);
   for (const id of answer.gone) known.delete(id);
@@ -167,8 +163,7 @@ function takeRuns({ answer }: Reply): void {
     folder.value = answer.folder;
     folderNote.value = answer.note;
     listing.value = { state: "shown" };
-    const kept = [...index.peek()].filter(([id]) => known.has(id));
-    if (kept.length < index.peek().size) index.value = new Map(kept);
+    forgetGone(known);
   });
 }
 
@@ -176,19 +171,20 @@ function newestFirst(a: RunListing, b: RunListing): number {
   return b.started - a.started || inOrder.compare(a.name, b.name) || (a.id < b.id ? -1 : 1);
 }
 
+function forgetGone(known: ReadonlyMap<string, RunListing>): void {
+  const before = index.peek();
+  const kept = [...before].filter(([id]) => known.has(id));
+  if (kept.length < before.size) index.value = new Map(kept);
+}
+
 function followIndex(source: Source): () => void {
   return effect(() => {
     const ids = chosenIds.value;
     if (ids === "") return undefined;
-    return source.follow(
-      { type: "index", run_ids: ids.split(",").slice(0, MAX_CHOSEN) },
-      { hear: takeIndex, refuse: () => undefined }, // what was known stays
-    );
+    return follow(source, { type: "index", run_ids: ids.split(",").slice(0, MAX_CHOSEN) }, ({ answer }) => {
+      index.value = indexWith(index.peek(), answer);
+    });
   });
-}
-
-function takeIndex({ answer }: Reply): void {
-  if (answer.type === "index") index.value = indexWith(index.peek(), answer);
 }
 
 /** What is known of the series of runs, with news of some. */

@@ -55,7 +55,6 @@ function openWanted(id: string, passes: readonly PassListing[]): void {
   void openPass(listed ?? { id, name: "The pass of this address", detail: "", run_id: "", step: null });
 }
 
-/** Show another pass, with its address. */
 export function choosePass(pass: PassListing): void {
   asked = null;
   go("graph", { pass: pass.id, ...NO_PLACE });

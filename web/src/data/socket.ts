@@ -35,17 +35,13 @@ export interface Wiring {
 interface Pending {
   readonly request: Question;
   readonly listener: Listener;
-  /** Are there more answers to come after the first? */
   readonly isFollowed: boolean;
   /** How often it was sent without being answered. */
   sent: number;
 }
 
-const NOTHING = new ArrayBuffer(0);
-
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15_000;
-const MAX_CACHED_BYTES = 64_000_000;
 /** A request over which the connection broke so often is given up, so that one bad request cannot break it for ever. */
 const MAX_SENT = 3;
 /** What does something is not sent again: it may have been done before the connection broke. */
@@ -60,7 +56,7 @@ export class SocketSource implements Source {
   readonly #wiring: Wiring;
   readonly #pending = new Map<number, Pending>();
   /** The last tensors that came: they stay on screen when the connection is lost. */
-  readonly #cache = new ByteCache<TensorAnswer>(MAX_CACHED_BYTES);
+  readonly #cache = new ByteCache<TensorAnswer>(64_000_000);
   #socket: SocketLike | null = null;
   #isOpen = false;
   #nextId = 1;
@@ -237,7 +233,7 @@ export class SocketSource implements Source {
 function readReply(data: unknown): Reply {
   if (data instanceof ArrayBuffer) return readFrame(data);
   const text = String(data);
-  return { answer: JSON.parse(text) as Answer, buffer: NOTHING, offset: 0, text };
+  return { answer: JSON.parse(text) as Answer, buffer: new ArrayBuffer(0), offset: 0, text };
 }
 
 /** The wiring of a real page: its own server. */
@@ -279,7 +275,6 @@ export function readFrame(buffer: ArrayBuffer): Reply {
   return { answer: answer as Answer, buffer, offset: Math.ceil((4 + length) / 8) * 8 };
 }
 
-/** Base64 as bytes, in a buffer of its own. */
 export function fromBase64(text: string): ArrayBuffer {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);

@@ -18,7 +18,6 @@ export interface TensorValues {
   readonly values: Values;
 }
 
-/** Why there are no values. */
 export interface Missing {
   readonly missing: string;
 }
@@ -74,9 +73,7 @@ export interface Source {
    * again, so the first answer of all may come a second time.
    */
   follow(question: Asked, listener: Listener): () => void;
-  /** Look again which passes there are. */
   refreshPasses(): void;
-  /** Try to connect at once instead of waiting. */
   retryNow(): void;
 }
 

@@ -7,7 +7,6 @@ import { buildHierarchy } from "./pass/tree-builder";
 import type { Source } from "./source";
 
 export type Flow = "forward" | "backward";
-/** What boxes are coloured by, as it is offered. */
 export const METRICS = {
   none: "Nothing",
   forward_time: "Forward time",
@@ -23,7 +22,6 @@ export type Metric = keyof typeof METRICS;
 /** One figure for each op, null where there is none, by the name the source knows it by: `zeros`. */
 export type Figures = ReadonlyMap<string, readonly (number | null)[]>;
 
-/** How far the page is with showing a pass. */
 export type Opening =
   /** For the server to say what there is. */
   | { readonly state: "waiting" }
@@ -64,7 +62,6 @@ export const hierarchy = computed<Hierarchy | null>(() =>
   document.value === null ? null : buildHierarchy(document.value, form.value),
 );
 
-/** Show another pass, from its beginning. */
 export function showPass(next: PassDocument, seedDigits: string): void {
   batch(() => {
     document.value = next;
@@ -84,7 +81,6 @@ export function select(key: string | null): void {
   selected.value = key;
 }
 
-/** Open a closed group, close an open one. */
 export function toggle(key: string): void {
   setOpen(key, !openGroups.value.has(key));
 }
@@ -105,7 +101,6 @@ export function openTo(key: string): void {
   reveal.value = { key };
 }
 
-/** Select a node and bring it into view. */
 export function goTo(key: string): void {
   select(key);
   openTo(key);

@@ -1,7 +1,6 @@
 /** Where the tiles of a picture stand, in a panel of a given width. */
 
 export interface TileLayout {
-  /** Tiles in a line. */
   readonly perLine: number;
   readonly lines: number;
   /** Size of one tile and the way from one to the next, in CSS pixels. */
@@ -40,7 +39,6 @@ export function layOutTiles(tiles: number, rows: number, columns: number, panelW
   return { perLine, lines, width: Math.min(room, Math.max(scaled, Math.min(24, room))), height, gap: GAP };
 }
 
-/** Size of the whole picture. */
 export function pictureSize(layout: TileLayout): { width: number; height: number } {
   return {
     width: layout.perLine * (layout.width + layout.gap) - layout.gap,

@@ -36,7 +36,6 @@ export function gridOf(shape: readonly number[]): Grid {
   return { itemShape: shape.slice(0, -3), tiles: at(3), rows: at(2), columns: at(1) };
 }
 
-/** All of one item. */
 export function fullReach(shape: readonly number[], item: readonly number[]): Reach {
   const { tiles, rows, columns } = gridOf(shape);
   const all = (count: number): Axis => ({ first: 0, step: 1, count });
@@ -109,7 +108,6 @@ export function clampStart(reach: Reach, start: Start, columns = PAGE_COLUMNS): 
   return { tiles: clamp("tiles"), rows: clamp("rows"), columns: clamp("columns") };
 }
 
-/** The window of a page of numbers. */
 export function pageWindow(reach: Reach, start: Start, columns = PAGE_COLUMNS): Window {
   const from = clampStart(reach, start, columns);
   const size = pageSize(reach, columns);
@@ -187,8 +185,6 @@ function places(have: Axis, want: Axis): number[] | null {
   return found.includes(-1) ? null : found;
 }
 
-// --- Count through the items of a batch, the last dimension fastest.
-
 /** The item so many further on, or null past either end. */
 export function stepItem(shape: readonly number[], item: readonly number[], by: number): number[] | null {
   const total = shape.reduce((product, size) => product * size, 1);
@@ -202,8 +198,6 @@ export function stepItem(shape: readonly number[], item: readonly number[], by: 
   }, []);
 }
 
-// --- How a window becomes a picture: tiles as they are, a line of values wrapped into rows.
-
 export interface PictureModel {
   readonly tiles: number;
   readonly rows: number;
@@ -213,6 +207,7 @@ export interface PictureModel {
   nth(tile: number, row: number, column: number): number;
 }
 
+/** How a window becomes a picture: tiles as they are, a line of values wrapped into rows. */
 export function pictureOf(view: Pick<TensorView, "shape" | "window">): PictureModel {
   const { num_tiles, num_rows, num_columns } = view.window;
   const { tiles, rows, columns } = gridOf(view.shape);

@@ -4,7 +4,6 @@ import { type Scale, stepClass } from "../ui/colour-scale";
 import "./matrix.css";
 
 interface Cell {
-  /** Its class. */
   readonly look: string;
   readonly title: string;
   readonly text: string;
@@ -76,7 +75,6 @@ export function CellTable({ label, rows, titleOf = (row) => rows[row]!, isOn, he
   );
 }
 
-/** Arrows lead from cell to cell. */
 function moveFocus(event: KeyboardEvent): void {
   const by = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
   const cell = (event.currentTarget as HTMLElement).closest("td");
@@ -87,8 +85,6 @@ function moveFocus(event: KeyboardEvent): void {
   const next = row.closest("table")!.rows[row.rowIndex + by[0]!]?.cells[cell.cellIndex + by[1]!];
   next?.querySelector("button")?.focus();
 }
-
-// --- How alike layers are to one another.
 
 /** All alike, so that they line up: 0.95, 1.00. */
 export function hundredths(value: number): string {

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { formatValue } from "../data/format";
+import { Hint } from "../ui/Blank";
 import type { Scale } from "../ui/colour-scale";
 import { LimitField } from "../ui/controls";
 
@@ -52,8 +53,6 @@ export function ColourScale({ scale, isAuto, onChange }: Props) {
   );
 }
 
-// --- Two limits to type, and a way back to the automatic ones.
-
 interface LimitsProps<End extends number | null> {
   names?: readonly [low: string, high: string];
   ends: readonly [low: End, high: End];
@@ -67,6 +66,7 @@ interface LimitsProps<End extends number | null> {
   children?: ComponentChildren;
 }
 
+/** Two limits to type, and a way back to the automatic ones. */
 export function LimitFields<End extends number | null>({
   names = ["Low limit", "High limit"],
   ends,
@@ -102,11 +102,7 @@ export function LimitFields<End extends number | null>({
         </button>
         {children}
       </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      <Hint text={error} />
     </>
   );
 }

@@ -6,7 +6,6 @@ import { themeTick } from "../data/store";
 import { STEPS } from "../ui/colour-scale";
 import { useWidth } from "../ui/useWidth";
 
-/** A place in the drawing, in CSS pixels. */
 export interface Spot {
   readonly x: number;
   readonly y: number;
@@ -14,7 +13,6 @@ export interface Spot {
 }
 
 interface Props {
-  /** One sentence of what it shows. */
   label: string;
   height: number | ((width: number) => number);
   paint: (context: CanvasRenderingContext2D, width: number, height: number, ink: Ink) => void;
@@ -64,7 +62,6 @@ export interface Ink {
   readonly text2: string;
   readonly caption: string;
   readonly surface: string;
-  readonly sunken: string;
   readonly line: string;
   readonly edge: string;
   readonly accent: string;
@@ -76,7 +73,6 @@ export interface Ink {
   readonly font: string;
 }
 
-/** The colours of the theme that is on now. */
 export function readInk(): Ink {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();
@@ -85,7 +81,6 @@ export function readInk(): Ink {
     text2: colour("text-2"),
     caption: colour("text-3"),
     surface: colour("surface"),
-    sunken: colour("sunken"),
     line: colour("line"),
     edge: colour("line-2"),
     accent: colour("accent"),

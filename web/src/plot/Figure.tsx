@@ -16,7 +16,6 @@ interface Props {
   remark?: ComponentChildren;
   tools?: ComponentChildren;
   place?: RefObject<HTMLElement | null>;
-  /** How many columns it takes. */
   span?: number;
   onKeyDown?: (event: KeyboardEvent) => void;
   children: ComponentChildren;
@@ -43,15 +42,8 @@ export function Figure({ title, hint, remark, tools, place, span = 1, onKeyDown,
   );
 }
 
-// --- What stands in a figure before its data does, or in its place: a skeleton, or why there is none.
-
-interface WaitingProps {
-  problem: string;
-  height: number;
-  retry: () => void;
-}
-
-export function Waiting({ problem, height, retry }: WaitingProps) {
+/** What stands in a figure before its data does, or in its place: a skeleton, or why there is none. */
+export function Waiting({ problem, height, retry }: { problem: string; height: number; retry: () => void }) {
   if (problem === "")
     return <span class="skeleton sec-skeleton late" style={{ height: `${height}px` }} aria-hidden="true" />;
   return (
@@ -80,8 +72,6 @@ export function Problem({ title = "This could not be shown", problem, height = 0
   );
 }
 
-// --- A slider over whole numbers from nought on.
-
 interface SliderProps {
   label: string;
   /** What its place means. */
@@ -92,6 +82,7 @@ interface SliderProps {
   hint?: string | undefined;
 }
 
+/** A slider over whole numbers from nought on. */
 export function Slider({ label, text, at, last, set, hint }: SliderProps) {
   return (
     <input
@@ -108,8 +99,7 @@ export function Slider({ label, text, at, last, set, hint }: SliderProps) {
   );
 }
 
-// --- The name of a run beside its colour.
-
+/** The name of a run beside its colour. */
 export function RunTag({ run }: { run: RunListing }) {
   return (
     <span class="sec-run" title={run.name}>
@@ -119,8 +109,6 @@ export function RunTag({ run }: { run: RunListing }) {
   );
 }
 
-// --- A small button that is an icon, with its name for everybody who cannot see it.
-
 interface ToolButtonProps {
   glyph: IconName;
   name: string;
@@ -129,6 +117,7 @@ interface ToolButtonProps {
   isDisabled?: boolean;
 }
 
+/** A small button that is an icon, with its name for everybody who cannot see it. */
 export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }: ToolButtonProps) {
   return (
     <IconButton
@@ -143,19 +132,16 @@ export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }
   );
 }
 
-// --- Figures under one heading that can be closed.
-
 interface GroupProps {
   name: string;
-  /** How many series there are. */
   count?: number;
   /** Why it is closed until somebody opens it; empty where it is open at first. */
   whyClosed?: string;
-  /** What can be chosen for all of them. */
   tools?: ComponentChildren;
   children: ComponentChildren;
 }
 
+/** Figures under one heading that can be closed. */
 export function Group({ name, count, whyClosed = "", tools, children }: GroupProps) {
   const isShut = isClosed(name, whyClosed !== "");
   return (

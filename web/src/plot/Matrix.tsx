@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { themeTick } from "../data/store";
 import { paintValue, readPalette, type Scale } from "../ui/colour-scale";
 import { type Room, useSize } from "../ui/useSize";
-import { Pixels, shareUnder } from "./Pixels";
+import { Pixels, shareUnder } from "../ui/Pixels";
 import { labelColour, type Labelled, stretchesOf } from "./labels";
 import "./matrix.css";
 
@@ -12,7 +12,7 @@ export interface Cell {
   readonly column: number;
 }
 
-interface Props {
+export interface MatrixProps {
   /** [row][column]. */
   values: Float32Array;
   numRows: number;
@@ -37,7 +37,7 @@ const MOST_LETTERS = 12;
 const LETTER = 6.5;
 const LINE = 13;
 
-export function Matrix({ values, numRows, numColumns, of, isSquare, scale, summary, at, onAt, onChoose, chosen }: Props) {
+export function Matrix({ values, numRows, numColumns, of, isSquare, scale, summary, at, onAt, onChoose, chosen }: MatrixProps) {
   const [box, room] = useSize<HTMLDivElement>();
   const hasLabels = of.labels.length > 0;
   const names = namesWidth(of.labels);
@@ -113,7 +113,6 @@ export function movedCell(at: Cell | null, key: Pick<KeyboardEvent, "key" | "shi
   return { row: inside(at.row + by[0], numRows), column: inside(at.column + by[1], numColumns) };
 }
 
-/** Room for the names of labels beside the picture. */
 function namesWidth(labels: readonly string[]): number {
   const longest = Math.max(0, ...labels.map((label) => Math.min(MOST_LETTERS, label.length)));
   return Math.min(WIDEST_NAMES, Math.ceil(longest * LETTER) + 8);
@@ -134,7 +133,7 @@ function frameOf(room: Room, left: number, isSquare: boolean): Omit<Frame, "down
   return { left, top, ...(isSquare ? { width: side, height: side } : { width, height }) };
 }
 
-interface BandsProps extends Pick<Props, "of" | "numRows" | "isSquare"> {
+interface BandsProps extends Pick<MatrixProps, "of" | "numRows" | "isSquare"> {
   names: number;
   frame: Frame;
 }

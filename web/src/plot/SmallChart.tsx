@@ -20,7 +20,6 @@ export interface Space {
   readonly y: (value: number) => number;
 }
 
-/** A line from top to bottom. */
 export interface Mark {
   readonly at: number | null;
   /** Its class: quiet, under the pointer, the place that is shown. */
@@ -35,7 +34,14 @@ export interface Spot {
   readonly space: Space;
 }
 
-interface Props {
+interface Edges {
+  readonly left?: number;
+  readonly right?: number;
+  readonly top?: number;
+  readonly bottom?: number;
+}
+
+export interface ChartProps {
   /** One sentence for those who do not see it. */
   label: string;
   /** In pixels, all that its place has, or by the width. */
@@ -45,7 +51,9 @@ interface Props {
   y: Axis;
   class?: string;
   /** Pixels around the values, where they are not as usual; at the left is as much as the numbers take. */
-  edges?: { readonly left?: number; readonly right?: number; readonly top?: number; readonly bottom?: number };
+  edges?: Edges | ((width: number) => Edges);
+  /** What stands along the axes. */
+  titles?: readonly [x: string, y: string];
   marks?: readonly Mark[];
   /** The place under the pointer, and the pixel; null when it leaves, or where a key went there. */
   onPoint?: (at: number | null, spot: Spot | null) => void;
@@ -54,6 +62,9 @@ interface Props {
   /** The places that the arrow keys go to, and the one they are at: a chart with such takes the focus. */
   stops?: ArrayLike<number>;
   at?: number | null;
+  /** Keys, in the place of those that go to stops; with them it takes the focus, too. */
+  onKey?: (event: KeyboardEvent) => void;
+  onClick?: () => void;
   /** What is read there, over the chart and for those who hear it. */
   reading?: string;
   /** Drawn between the axes, and what may stand out over them. */
@@ -63,16 +74,18 @@ interface Props {
 
 const DIGIT = 7;
 const EDGES = { top: 6, right: 10, bottom: 18 };
+/** What a title takes beside its axis. */
+const TITLE = 20;
+const NO_TITLES = ["", ""] as const;
 /** As far beside the axes the pointer still means their ends. */
 const REACH = 12;
 
-export function SmallChart({ label, height: wanted, x, y, marks = [], reading = "", children, over, ...props }: Props) {
+export function SmallChart({ label, height: wanted, x, y, marks = [], reading = "", children, over, ...props }: ChartProps) {
   const [box, room] = useSize<HTMLDivElement>();
   const clip = useId();
   const width = room.width || 320;
-  const height = wanted === "all" ? room.height : typeof wanted === "number" ? wanted : wanted(width);
-  const widest = Math.max(2, ...y.ticks.map((tick) => tick.label.length));
-  const edges = { ...EDGES, left: 8 + DIGIT * widest, ...props.edges };
+  const height = heightOf(wanted, width, room.height);
+  const edges = edgesOf(width, y, props);
   const [right, bottom] = [width - edges.right, height - edges.bottom];
   const across = x(Math.max(1, right - edges.left));
   const space: Space = {
@@ -97,7 +110,7 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
         height={height}
         role="img"
         aria-label={label}
-        tabIndex={props.stops === undefined ? undefined : 0}
+        tabIndex={(props.stops ?? props.onKey) === undefined ? undefined : 0}
         onPointerDown={press}
         onPointerMove={(event) => {
           const { left, top } = box.current!.getBoundingClientRect();
@@ -105,13 +118,14 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
           press(event);
         }}
         onPointerLeave={() => props.onPoint?.(null, null)}
-        onKeyDown={(event) => readByKey(event, props)}
+        onClick={props.onClick}
+        onKeyDown={props.onKey ?? ((event) => readByKey(event, props))}
         onBlur={() => props.stops !== undefined && props.onPoint?.(null, null)}
       >
         <clipPath id={clip}>
           <rect x={edges.left - 1} y={0} width={Math.max(0, right - edges.left + 2)} height={Math.max(0, bottom + 3)} />
         </clipPath>
-        <Axes across={across} up={y} space={space} />
+        <Axes across={across} up={y} space={space} titles={props.titles} />
         <g clip-path={`url(#${clip})`}>{children?.(space)}</g>
         {marks.map((mark, nth) => (
           <MarkLine key={nth} mark={mark} space={space} across={across} />
@@ -127,10 +141,35 @@ export function SmallChart({ label, height: wanted, x, y, marks = [], reading = 
   );
 }
 
-function Axes({ across, up, space }: { across: Axis; up: Axis; space: Space }) {
-  const { left, right, bottom, width, height, x, y } = space;
+function edgesOf(width: number, { ticks }: Axis, { titles: [xTitle, yTitle] = NO_TITLES, edges }: Pick<ChartProps, "titles" | "edges">) {
+  const widest = Math.max(2, ...ticks.map(({ label }) => label.length));
+  const left = 8 + DIGIT * widest + (yTitle === "" ? 0 : TITLE);
+  const usual = { ...EDGES, left, bottom: EDGES.bottom + (xTitle === "" ? 0 : TITLE) };
+  return { ...usual, ...(typeof edges === "function" ? edges(width) : edges) };
+}
+
+function heightOf(wanted: ChartProps["height"], width: number, all: number): number {
+  if (wanted === "all") return all;
+  return typeof wanted === "number" ? wanted : wanted(width);
+}
+
+interface AxesProps {
+  across: Axis;
+  up: Axis;
+  space: Space;
+  titles: ChartProps["titles"] | undefined;
+}
+
+function Axes({ across, up, space, titles = NO_TITLES }: AxesProps) {
+  const { left, right, top, bottom, width, height, x, y } = space;
   return (
     <>
+      <text class="c title" x={(left + right) / 2} y={height - 6}>
+        {titles[0]}
+      </text>
+      <text class="c title" transform={`translate(11 ${(top + bottom) / 2}) rotate(-90)`}>
+        {titles[1]}
+      </text>
       {up.ticks.map(({ value, label }) => (
         <g key={value}>
           <path class="grid" d={`M${left} ${y(value)}H${right}`} />
@@ -144,7 +183,7 @@ function Axes({ across, up, space }: { across: Axis; up: Axis; space: Space }) {
         // The last number must not stand out over the edge.
         const isLast = x(value) > right - 14;
         return (
-          <text key={value} class={isLast ? "e" : "c"} x={isLast ? Math.min(width, right + 6) : x(value)} y={height - 4}>
+          <text key={value} class={isLast ? "e" : "c"} x={isLast ? Math.min(width, right + 6) : x(value)} y={bottom + 14}>
             {label}
           </text>
         );
@@ -170,7 +209,7 @@ function MarkLine({ mark: { at, look, name = "" }, space, across }: { mark: Mark
 }
 
 /** From point to point by the arrows; the first key goes to the last one. */
-function readByKey(event: KeyboardEvent, { stops, at = null, onPoint, onGo }: Pick<Props, "stops" | "at" | "onPoint" | "onGo">): void {
+function readByKey(event: KeyboardEvent, { stops, at = null, onPoint, onGo }: Pick<ChartProps, "stops" | "at" | "onPoint" | "onGo">): void {
   if (stops === undefined || stops.length === 0) return;
   const to = movedByKey(event, at === null ? stops.length : nearest(stops, at), stops.length);
   if (to !== null) onPoint?.(stops[to]!, null);
@@ -180,8 +219,7 @@ function readByKey(event: KeyboardEvent, { stops, at = null, onPoint, onGo }: Pi
   event.stopPropagation();
 }
 
-// --- Lines with their bands, from below upwards.
-
+/** Lines with their bands, from below upwards. */
 export function Lines({ lines, space: { x, y } }: { lines: readonly Line[]; space: Space }) {
   return (
     <>
@@ -205,8 +243,6 @@ function End({ line, x, y }: { line: Line } & Pick<Space, "x" | "y">) {
   return <circle class={line.end === "open" ? "open" : "fill"} cx={cx} cy={cy} r={line.end === "open" ? 3 : 2} />;
 }
 
-// --- A chart of lines over steps, as far as they go.
-
 interface LineChartProps {
   lines: readonly Line[];
   summary: string;
@@ -219,6 +255,7 @@ interface LineChartProps {
   onPoint?: (at: number | null, values: readonly (number | null)[]) => void;
 }
 
+/** A chart of lines over steps, as far as they go. */
 export function LineChart({ lines, summary, height, mark = null, isCut = false, onPoint }: LineChartProps) {
   const [place, setPlace] = useState<number | null>(null);
   const [across, up] = [xLimits(lines), yLimits(lines, isCut)];
@@ -253,17 +290,15 @@ function valueText(value: number | null): string {
   return value === null ? "\u2013" : formatValue(value);
 }
 
-// --- The same numbers in rows.
-
 interface TwinProps {
   label: string;
   heads: readonly string[];
   rows: readonly (readonly ComponentChildren[])[];
-  /** The row that is shown in the chart. */
   at?: number;
   class?: string;
 }
 
+/** The same numbers in rows. */
 export function TableTwin({ label, heads, rows, at = -1, class: style = "" }: TwinProps) {
   return (
     <table class={`table ${style}`} aria-label={label}>

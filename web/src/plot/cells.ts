@@ -11,13 +11,11 @@ export interface Inks {
   readonly missing: Rgb;
 }
 
-/** The colours of the theme that is on now. */
 export function readInks(): Inks {
   const { ramp: seq, danger, surface, none: missing } = readPalette("seq");
   return { seq, div: readPalette("div").ramp, danger, dangerWeak: themeColours()("--danger-weak"), surface, missing };
 }
 
-/** What a cell shows. */
 export type CellKind = "value" | "nan" | "inf" | "missing";
 
 export interface Cells {
@@ -27,7 +25,6 @@ export interface Cells {
   readonly kindOf: (at: number) => CellKind;
 }
 
-/** A row of cells, in pixels of the picture. */
 export interface Band {
   readonly row: number;
   readonly top: number;

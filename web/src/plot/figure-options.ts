@@ -12,7 +12,6 @@ export function textParam(name: string) {
   };
 }
 
-/** Names in their order. */
 export function listParam(name: string) {
   return {
     get value(): readonly string[] {

@@ -34,7 +34,6 @@ export function labelShape(label: number | undefined, numLabels: number): number
 }
 
 export interface Stretch {
-  /** Undefined where there are no labels. */
   readonly label: number | undefined;
   readonly from: number;
   readonly count: number;

@@ -2,12 +2,10 @@
 import { extentOf, roomy } from "./scale";
 import type { Span } from "./ticks";
 
-/** How the last point of a line is marked. */
 export type LineEnd = "none" | "dot" | "cross" | "open";
 
 export interface Line {
   readonly name: string;
-  /** A colour for CSS. */
   readonly colour: string;
   readonly x: ArrayLike<number>;
   /** NaN and infinity are gaps. */
@@ -152,8 +150,6 @@ export function linePath({ x, y }: Pick<Line, "x" | "y">, toX: Place, toY: Place
 export function bandPath({ x, low, high }: Pick<Line, "x" | "low" | "high">, toX: Place, toY: Place): string {
   return low === undefined || high === undefined ? "" : pathOf((pen) => traceBand(x, low, high, toX, toY, pen));
 }
-
-// --- Points of a line, of which the places rise.
 
 /** The point nearest to a place; -1 where the line is further away than the tolerance. */
 export function nearest(x: ArrayLike<number>, place: number, tolerance = Infinity): number {

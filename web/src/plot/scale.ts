@@ -58,7 +58,6 @@ export function axisOf(scale: Scale, most?: number): Axis {
   return { ...scale, ticks: labelled(scale.isLog === true ? logTicks(scale) : linearTicks(scale, most)) };
 }
 
-/** Of shares, written as per cent. */
 export function shareAxis(span: Span, most?: number): Axis {
   return { ...span, ticks: labelled(linearTicks(span, most), "%", 100) };
 }

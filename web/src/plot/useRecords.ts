@@ -33,7 +33,7 @@ export function useRecords(
   );
   const byRun: RecordsByRun = asked.value ?? new Map<string, Records>();
   const steps = stepsOf(byRun);
-  const pinned = pinOf(kind, name);
+  const pinned = readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
   const at = placeOf(steps, pinned);
   const step = steps[at] ?? 0;
   const problem =
@@ -131,11 +131,6 @@ export function writePins(pins: Pins): string {
     .join(",");
 }
 
-/** The step that a series is held at; null where it follows the newest. */
-function pinOf(kind: RecordKind, name: string): number | null {
-  return readPins(param(NAME)).get(pinKey(kind, name)) ?? null;
-}
-
 /** Hold a series at a step, or let it follow the newest again. */
 function setPin(kind: RecordKind, name: string, step: number | null): void {
   const pins = new Map(readPins(param(NAME)));
@@ -143,8 +138,6 @@ function setPin(kind: RecordKind, name: string, step: number | null): void {
   if (step !== null) pins.set(pinKey(kind, name), step);
   setParams({ [NAME]: pins.size === 0 ? null : writePins(pins) });
 }
-
-// --- The bytes of records of several runs, which are then shown together.
 
 export interface RecordWanted {
   readonly runId: string;
@@ -163,8 +156,7 @@ export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean)
   );
 }
 
-// --- Which record of each run belongs to the step that is looked at.
-
+/** Which record of each run belongs to the step that is looked at. */
 export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "recordOf">): RecordWanted[] {
   return holders.flatMap(({ run }) => {
     const listing = stepped.recordOf(run.id);
@@ -174,7 +166,6 @@ export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "rec
 
 // --- Which of the chosen runs hold a series, and how far each of them is.
 
-/** A run that has a series. */
 export interface Holder {
   readonly run: RunListing;
   readonly series: SeriesListing;

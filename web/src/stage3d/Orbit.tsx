@@ -1,5 +1,4 @@
 /** A drawing on the page: its two canvases, begun anew where the graphics card was lost, with pointer and keys. */
-import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import * as keys from "../ui/keys";
 import { followSize } from "../ui/useSize";
@@ -10,16 +9,7 @@ import { followLoss } from "./webgl";
 const NO_WEBGL =
   "No WebGL2 in this browser: nothing can be drawn here. Switch on its hardware acceleration, or take another browser.";
 
-export interface Orbit<Drawn> {
-  readonly drawing: RefObject<Drawn | null>;
-  readonly canvas: RefObject<HTMLCanvasElement | null>;
-  readonly overlay: RefObject<HTMLCanvasElement | null>;
-  /** Counts how often the drawing was begun: a canvas has a key of its own each time. */
-  readonly generation: number;
-  readonly canDraw: boolean;
-  readonly isLost: boolean;
-  readonly restart: () => void;
-}
+export type Orbit<Drawn extends OrbitDrawing> = ReturnType<typeof useOrbit<Drawn>>;
 
 /**
  * `make` throws where nothing can be drawn; `begin` ties what was made to the page, and what it returns ends that.
@@ -29,10 +19,11 @@ export function useOrbit<Drawn extends OrbitDrawing>(
   make: (canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) => Drawn,
   begin: (drawing: Drawn) => readonly (() => void)[],
   key = "",
-): Orbit<Drawn> {
+) {
   const drawing = useRef<Drawn>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
+  // A canvas has a key of its own each time that the drawing is begun.
   const [generation, setGeneration] = useState(0);
   const [canDraw, setCanDraw] = useState(true);
   const [isLost, setIsLost] = useState(false);
@@ -80,7 +71,6 @@ function followPixels(box: Element, drawing: OrbitDrawing): () => void {
 interface Props<Drawn extends OrbitDrawing> {
   orbit: Orbit<Drawn>;
   pointing: Pointing<Drawn>;
-  /** What is seen, in words. */
   label: string;
   onClick?: (event: MouseEvent) => void;
   /** A key, while the drawing has the focus. True where it was taken. */
@@ -127,7 +117,7 @@ export function OrbitCanvas<Drawn extends OrbitDrawing>({ orbit, pointing, label
 }
 
 /** What a reader has to know of the graphics card. */
-export function OrbitNotes({ orbit }: { orbit: Pick<Orbit<never>, "canDraw" | "isLost" | "restart"> }) {
+export function OrbitNotes({ orbit }: { orbit: Pick<Orbit<OrbitDrawing>, "canDraw" | "isLost" | "restart"> }) {
   return (
     <>
       {!orbit.canDraw && <p>{NO_WEBGL}</p>}

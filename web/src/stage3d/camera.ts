@@ -31,7 +31,6 @@ export interface Size {
   readonly height: number;
 }
 
-/** A line of sight. */
 export interface Ray {
   readonly origin: Vector;
   readonly direction: Vector;
@@ -172,7 +171,6 @@ export function lengthOf(a: Vector): number {
   return Math.hypot(...a);
 }
 
-/** On the way from one to the other. */
 export function between(a: Vector, b: Vector, share: number): Vector {
   return plus(a, times(minus(b, a), share));
 }

@@ -20,7 +20,6 @@ export abstract class Pointing<Drawn extends OrbitDrawing> {
   /** The pointer is there, and no button is pressed; null where it has left. */
   protected abstract hover(drawing: Drawn, at: ScreenPlace | null): void;
 
-  /** Somebody moved the camera. */
   protected abstract moved(): void;
 
   down(event: PointerEvent): void {
@@ -100,7 +99,7 @@ export abstract class Pointing<Drawn extends OrbitDrawing> {
   }
 }
 
-export function placeOf(event: MouseEvent): ScreenPlace {
+function placeOf(event: MouseEvent): ScreenPlace {
   return { x: event.offsetX, y: event.offsetY };
 }
 

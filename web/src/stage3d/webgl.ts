@@ -61,8 +61,6 @@ export function clear(gl: WebGL2RenderingContext, colour: readonly [number, numb
   gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
 }
 
-// --- A drawing hears when its graphics card is gone, and when it is back.
-
 /** The browser may take the graphics card away; it says when it is back. */
 export function followLoss(element: HTMLCanvasElement, onLost: () => void, onBack: () => void): () => void {
   const lost = (event: Event): void => {

@@ -7,7 +7,6 @@ interface Props {
   style?: string;
   /** Why it cannot be pressed now; empty where it can. */
   against: string;
-  /** What it does, where its word is not enough. */
   hint?: string;
   /** Its name, where the word on it is not enough. */
   label?: string;

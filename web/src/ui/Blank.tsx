@@ -19,14 +19,7 @@ export function Blank({ icon, title, isError = false, children }: Props) {
   );
 }
 
-interface FailedProps {
-  title: string;
-  reason: string;
-  retry: () => void;
-}
-
-/** What could not be had, why, and once more. */
-export function Failed({ title, reason, retry }: FailedProps) {
+export function Failed({ title, reason, retry }: { title: string; reason: string; retry: () => void }) {
   return (
     <Blank icon="warning" title={title} isError>
       <span>{reason}</span>
@@ -69,23 +62,25 @@ interface ShareProps {
   now: number;
   most: number;
   style?: string;
+  title?: string;
 }
 
 /** How far something is that takes its time, or is done in parts. */
-export function ShareBar({ label, now, most, style = "" }: ShareProps) {
+export function ShareBar({ label, now, most, style = "", title }: ShareProps) {
   return (
-    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now}>
+    <div class={`bar ${style}`} role="progressbar" aria-label={label} aria-valuemin={0} aria-valuemax={most} aria-valuenow={now} title={title}>
       <i style={{ width: `${(100 * now) / Math.max(1, most)}%` }} />
     </div>
   );
 }
 
 /** What is wrong with what was typed; nothing where it is empty. */
-export function Hint({ text }: { text: string }) {
+export function Hint({ text, children }: { text: string; children?: ComponentChildren }) {
   if (text === "") return null;
   return (
     <p class="hint" role="alert">
       {text}
+      {children !== undefined && <> {children}</>}
     </p>
   );
 }
@@ -110,5 +105,22 @@ export function Skeletons({ widths, style = "skeletons late", label }: Skeletons
         ),
       )}
     </div>
+  );
+}
+
+/** The lines of Python that start a run. */
+const LINES = 'with torcheer.Run("runs/first") as run:\n    run.log(step, loss=loss)';
+
+/** How a run is started. */
+export function Snippet() {
+  return <pre class="snippet">{LINES}</pre>;
+}
+
+export function NoRuns() {
+  return (
+    <Blank icon="search" title="No runs yet">
+      <span>Start one from Python; it shows up here by itself.</span>
+      <Snippet />
+    </Blank>
   );
 }

@@ -9,7 +9,6 @@ interface Props {
   label: string;
   placeholder: string;
   value: string;
-  /** What is wrong with the text, for the reader. */
   problem?: string;
   onChange: (text: string) => void;
   /** Go on to what was found. */

@@ -6,12 +6,7 @@ import { panelName, panels, panelWidth, resizePanel, setPanel, type Side, WIDTH_
 
 const KEY_STEP = 16;
 
-interface Props {
-  side: Side;
-  children: ComponentChildren;
-}
-
-export function PanelPlace({ side, children }: Props) {
+export function PanelPlace({ side, children }: { side: Side; children: ComponentChildren }) {
   const { width, [side]: isOpen } = panels.value;
   if (width === "narrow") return isOpen ? <div class={`sheet ${side}`}>{children}</div> : null;
   if (!isOpen) return <Rail side={side} />;
@@ -31,8 +26,7 @@ export function PanelPlace({ side, children }: Props) {
   );
 }
 
-// --- A panel that is folded away: a narrow edge with a button that opens it.
-
+/** A panel that is folded away: a narrow edge with a button that opens it. */
 function Rail({ side }: { side: Side }) {
   const name = panelName(side);
   if (name === undefined) return null;
@@ -49,8 +43,6 @@ function Rail({ side }: { side: Side }) {
   );
 }
 
-// --- Hides a panel again, where the page is not wide enough for all of them.
-
 interface HideProps {
   side: Side;
   label: string;
@@ -58,6 +50,7 @@ interface HideProps {
   style?: string;
 }
 
+/** Hides a panel again, where the page is not wide enough for all of them. */
 export function HidePanel({ side, label, isAlways = false, style = "" }: HideProps) {
   const isWide = panels.value.width === "wide";
   if (isWide && !isAlways) return null;

@@ -16,11 +16,19 @@ interface Props {
   from?: string;
   choose: (id: string) => void;
   onOpen?: () => void;
-  /** What the button says. */
+  /** There is nothing else to choose: what the words are about. */
+  alone?: string | undefined;
   children: ComponentChildren;
 }
 
-export function Picker({ label, options, chosen, from = chosen, choose, onOpen, children }: Props) {
+export function Picker({ label, options, chosen, from = chosen, choose, onOpen, alone, children }: Props) {
+  if (alone !== undefined) {
+    return (
+      <span class="subject" title={alone || undefined}>
+        {children}
+      </span>
+    );
+  }
   return (
     <Opener
       style="btn quiet subject"
@@ -92,9 +100,6 @@ export function Opener({ look = "picker", style, popup, label, title, button, on
   );
 }
 
-// --- A list to choose from, by keys or pointer, with headings where it has any. Of many rows, those in view
-//   are in the page.
-
 const ROW_HEIGHT = 28;
 
 /** Something to choose or, with `id` null, a heading of what follows. */
@@ -114,6 +119,10 @@ interface OptionListProps extends Pick<Props, "label" | "chosen"> {
   onClose: () => void;
 }
 
+/**
+ * A list to choose from, by keys or pointer, with headings where it has any. Of many rows, those in view are in the
+ * page.
+ */
 function OptionList({ label, options, chosen, from, onChoose, onClose }: OptionListProps) {
   const begin = options.findIndex(({ id }) => id !== null && id === from);
   const [active, setActive] = useState(begin < 0 ? next(options, -1, 1) : begin);
@@ -186,14 +195,13 @@ function hasMoved(event: MouseEvent): boolean {
   return event.movementX !== 0 || event.movementY !== 0;
 }
 
-// --- A button with something that opens under it, and closes with Escape or a press outside.
-
 interface PopoverProps {
   label: string;
   button: ComponentChildren;
   children: ComponentChildren;
 }
 
+/** A button with something that opens under it, and closes with Escape or a press outside. */
 export function Popover({ label, button, children }: PopoverProps) {
   return (
     <Opener style="btn quiet" popup="dialog" button={button}>

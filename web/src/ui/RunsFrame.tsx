@@ -5,11 +5,10 @@ import { formatCount } from "../data/format";
 import { addressOf, param, route, setParams, type View } from "../data/route";
 import * as runs from "../data/runs";
 import type { RecordKind, RunListing } from "../wire";
-import { Blank, Failed, Skeletons } from "./Blank";
+import { Blank, Failed, NoRuns, Skeletons } from "./Blank";
 import { FilterField } from "./FilterField";
 import { IconButton } from "./IconButton";
 import { HidePanel, PanelPlace } from "./PanelPlace";
-import { NoRuns } from "./Snippet";
 import { StateBadge } from "./StateBadge";
 import { panels, panelWidth } from "./panels";
 import { parseFilter } from "./run-filter";
@@ -41,8 +40,6 @@ export function RunsFrame({ options, isForAll = false, children }: Props) {
   );
 }
 
-// --- The views of chosen runs. One that has nothing to show is muted; it says there what would fill it.
-
 const TABS: readonly { view: View; title: string; kinds: readonly RecordKind[] }[] = [
   {
     view: "training",
@@ -55,6 +52,7 @@ const TABS: readonly { view: View; title: string; kinds: readonly RecordKind[] }
   { view: "parameters", title: "Parameters", kinds: ["hparams"] },
 ];
 
+/** The views of chosen runs. One that has nothing to show is muted; it says there what would fill it. */
 function TrainingTabs() {
   return (
     <nav class="subtabs" aria-label="Views of the runs">
@@ -75,8 +73,7 @@ function TrainingTabs() {
   );
 }
 
-// --- The view of chosen runs, or what stands there while there are none.
-
+/** The view of chosen runs, or what stands there while there are none. */
 export function FrameBody({ isForAll, children }: { isForAll: boolean; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
   useScrollMemory(box, route.value.view ?? "");
@@ -119,7 +116,6 @@ function standIn(isForAll: boolean): ComponentChildren {
   return <NoRuns />;
 }
 
-/** What charts show nothing of. */
 const NOT_IN_CHARTS: ReadonlySet<RecordKind> = new Set(["netview", "moment", "tensor", "gap", "pass", "embedding", "hparams", "layout"]);
 
 /** Where the chosen runs have a network to look at and no charts, the way there; null elsewhere. */
@@ -139,10 +135,9 @@ function layersOnly(): ComponentChildren {
   );
 }
 
-// --- The runs of the folder with a box to choose each, over the options of a view.
-
 const ROW_HEIGHT = 28;
 
+/** The runs of the folder with a box to choose each, over the options of a view. */
 function RunList() {
   const all = runs.runs.value;
   const filter = parseFilter(param("rf"));
@@ -203,7 +198,6 @@ function saidChosen(numChosen: number, numAll: number): string {
   return `${formatCount(numChosen)} of ${formatCount(numAll)} shown${most}`;
 }
 
-/** From one box to the next with the arrow keys. */
 function moveFocus(event: KeyboardEvent): void {
   const by = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   if (by === 0 || !(event.currentTarget instanceof HTMLElement)) return;
@@ -214,8 +208,7 @@ function moveFocus(event: KeyboardEvent): void {
   next.focus();
 }
 
-// --- One run of the list: its box, its colour, its name, and how it stands where that matters.
-
+/** One run of the list: its box, its colour, its name, and how it stands where that matters. */
 function RunListRow({ run }: { run: RunListing }) {
   const { style, word } = shownState(run);
   const only = (): void => runs.chooseAll([run.id]);

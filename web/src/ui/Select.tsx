@@ -26,12 +26,21 @@ export function Select({ label, look = "input", value, options, set, ...attribut
   );
 }
 
-/** One of some runs, in its colour. */
 export function RunSelect({ value, runs, look = "input", set }: Pick<Props, "value" | "look" | "set"> & { runs: readonly RunListing[] }) {
   return (
     <label class="run-select">
       <i class="sw" style={{ background: colourOf(value) }} />
       <Select label="Run" look={look} value={value} options={runs.map(({ id, name }) => [id, name])} set={set} />
+    </label>
+  );
+}
+
+/** With its name beside it. */
+export function SelectField({ name, style, ...rest }: Props & { name: string; style: string }) {
+  return (
+    <label class={style}>
+      <span>{name}</span>
+      <Select {...rest} />
     </label>
   );
 }

@@ -1,15 +1,16 @@
 /** Rows under heads that sort them; of many rows, only those in view are in the page. Which columns are shown. */
+import { signal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
+import { recall, remember } from "../data/remembered";
 import { Check } from "./Check";
 import { Icon } from "./Icon";
 import { Popover } from "./Picker";
 import type { Order } from "./sorting";
-import type { Rows } from "./visible-rows";
+import type { Rows } from "./scroll";
 
 export interface Column {
   readonly key: string;
   readonly title: string;
-  /** The class of its head. */
   readonly style: string;
   /** What stands in the head of a column that sorts nothing. */
   readonly head?: ComponentChildren;
@@ -73,7 +74,36 @@ export function rowKeys(at: number, count: number, go: (to: number) => void): Re
   return { ArrowDown: by(1), ArrowUp: by(-1), PageDown: by(PAGE), PageUp: by(-PAGE), Home: to(0), End: to(count - 1) };
 }
 
-// --- Which columns are shown.
+/** What somebody has chosen to see, or not to see, by the key of the column. */
+export type ColumnChoices = ReadonlyMap<string, boolean>;
+
+/** Kept between visits. */
+export function rememberedColumns(memory: string) {
+  const choices = signal(choicesIn(recall(memory) ?? "[]"));
+  const keep = (next: ColumnChoices): void => {
+    choices.value = next;
+    remember(memory, JSON.stringify([...next]));
+  };
+  return {
+    choices,
+    /** What was chosen last stands last. */
+    show: (key: string, isShown: boolean): void =>
+      keep(new Map([...choices.peek()].filter(([other]) => other !== key)).set(key, isShown)),
+    reset: (): void => keep(new Map()),
+  };
+}
+
+/** Whatever else stands there is passed over. */
+function choicesIn(text: string): ColumnChoices {
+  const isChoice = (pair: unknown): pair is [string, boolean] =>
+    Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "boolean";
+  try {
+    const pairs = JSON.parse(text) as unknown;
+    return new Map(Array.isArray(pairs) ? pairs.filter(isChoice) : []);
+  } catch {
+    return new Map();
+  }
+}
 
 interface ColumnBoxesProps {
   columns: readonly { readonly key: string; readonly title: string; readonly isShown: boolean }[];

@@ -12,7 +12,6 @@ interface Props {
   /** How many there are, where not all of them are listed. */
   numAll: number;
   isFollowing: boolean;
-  /** Is there anything to follow? */
   canFollow?: boolean;
   /** Names and texts in the place of step, record and time. */
   counters?: readonly (readonly [name: string, text: string])[];
@@ -158,8 +157,7 @@ export function usePlaying(isPlaying: boolean, step: () => void, every = PLAY_MS
   }, [isPlaying]);
 }
 
-// --- A key of the page, as long as the part that has it is there, and nobody types.
-
+/** A key of the page, as long as the part that has it is there, and nobody types. */
 export function useKey(key: string, action: () => void): void {
   usePageKeys((event) => {
     if (event.key !== key) return false;

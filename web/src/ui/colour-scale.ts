@@ -90,7 +90,6 @@ export function rampBytes(stops: readonly Rgb[]): Uint8ClampedArray {
   return bytes;
 }
 
-/** Everything a picture needs of the theme. */
 export interface Palette {
   readonly ramp: Uint8ClampedArray;
   readonly danger: Rgb;
@@ -99,7 +98,6 @@ export interface Palette {
   readonly none: Rgb;
 }
 
-/** Reads colours of the theme that is on now. */
 export function themeColours(): (token: string) => Rgb {
   const style = getComputedStyle(window.document.documentElement);
   return (token) => parseHex(style.getPropertyValue(token));

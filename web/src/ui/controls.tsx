@@ -11,7 +11,6 @@ interface Props<Word extends string> {
   words: readonly (readonly [word: Word, title: ComponentChildren, hint?: string])[];
   chosen: Word;
   choose: (word: Word) => void;
-  /** As wide as its place. */
   isWide?: boolean;
 }
 
@@ -63,16 +62,14 @@ function OneOf<Word extends string>({ label, words, chosen, choose, style, panel
   );
 }
 
-// --- A line to type, which says when what is typed cannot be.
-
 type TextFieldProps = JSX.IntrinsicElements["input"] & {
   look?: string;
   isBad: boolean;
   set: (text: string) => void;
-  /** What keys do there. */
   keys: Readonly<Record<string, (() => void) | undefined>>;
 };
 
+/** A line to type, which says when what is typed cannot be. */
 export function TextField({ look = "input", isBad, set, keys, ...attributes }: TextFieldProps) {
   return (
     <input
@@ -85,15 +82,13 @@ export function TextField({ look = "input", isBad, set, keys, ...attributes }: T
   );
 }
 
-// --- All of a graph in view.
-
+/** All of a graph in view. */
 export function FitButton({ fit }: { fit: () => void }) {
   return <IconButton icon="frame" look={SQUARE} label="Fit the graph" title="Fit the graph (0)" onClick={() => fit()} />;
 }
 
 const SQUARE = "btn quiet square";
 
-/** In and out of a drawing, and how near one is. */
 export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor: number) => void }) {
   return (
     <>
@@ -106,8 +101,6 @@ export function ZoomButtons({ scale, zoomBy }: { scale: number; zoomBy: (factor:
   );
 }
 
-// --- An end of a scale to type: nothing is automatic.
-
 interface LimitFieldProps {
   label: string;
   /** Null for automatic. */
@@ -116,6 +109,7 @@ interface LimitFieldProps {
   box?: RefObject<HTMLInputElement | null>;
 }
 
+/** An end of a scale to type: nothing is automatic. */
 export function LimitField({ label, value, set, box }: LimitFieldProps) {
   return (
     <input
@@ -156,7 +150,6 @@ interface ScaleLineProps {
   children: ComponentChildren;
 }
 
-/** A scale between its limits, on one line. */
 export function ScaleLine({ style, low, high, children }: ScaleLineProps) {
   return (
     <span class={style} role="img" aria-label={`Colours from ${formatValue(low)} to ${formatValue(high)}`}>

@@ -6,7 +6,6 @@ import { setPanel } from "./panels";
 
 export const keysShown = signal(false);
 
-/** The search field, while it is in the page. */
 export const searchField: { current: HTMLInputElement | null } = { current: null };
 
 /** When the search field was asked for before it was there: it takes the focus if it comes soon. */

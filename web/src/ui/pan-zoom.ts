@@ -20,7 +20,6 @@ function clampScale(scale: number): number {
   return Math.min(4, Math.max(0.02, scale));
 }
 
-/** A place on screen, as a place in the picture. */
 export function toPicture(camera: Camera, x: number, y: number): Point {
   return { x: camera.x + x / camera.scale, y: camera.y + y / camera.scale };
 }
@@ -29,7 +28,6 @@ export function toScreen(camera: Camera, x: number, y: number): Point {
   return { x: (x - camera.x) * camera.scale, y: (y - camera.y) * camera.scale };
 }
 
-/** The part of the picture that is on screen. */
 export function shownPart(camera: Camera, view: Size): Rect {
   return { x: camera.x, y: camera.y, width: view.width / camera.scale, height: view.height / camera.scale };
 }
@@ -77,8 +75,6 @@ export function centred(part: Rect, view: Size, scale: number): Camera {
   };
 }
 
-// --- Drag a flat drawing, zoom it with the wheel or with two fingers. A press that does not move is a click.
-
 /** A press that moves less than this is a click. */
 const SLACK = 4;
 
@@ -89,7 +85,6 @@ interface Moves {
   readonly hold: (isHeld: boolean) => void;
 }
 
-/** Where in an element the pointer is. */
 export function placeIn(element: Element, event: MouseEvent): Point {
   const bounds = element.getBoundingClientRect();
   return { x: event.clientX - bounds.left, y: event.clientY - bounds.top };

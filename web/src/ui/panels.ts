@@ -29,7 +29,6 @@ export function rememberedSize(name: string, least: number, most: number, first:
 export const WIDTH_LIMITS = { least: 232, most: 428 };
 
 interface PanelKind extends RememberedSize {
-  /** On the button that opens it. */
   readonly title: string;
   /** In a sentence: the width of … */
   readonly phrase: string;
@@ -121,7 +120,6 @@ export function resizePanel(side: Side, width: number): void {
   AREAS[shownArea.value][side]?.resize(width);
 }
 
-/** Follow the width of the window. */
 export function startPanels(): void {
   const measure = (): void => {
     const before = classOf(pageWidth.value);

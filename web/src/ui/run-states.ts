@@ -25,11 +25,10 @@ export function isLive(run: RunListing): boolean {
   return run.state === "running" && isConnected.value;
 }
 
-// --- Scalars that a watcher logs of itself, such as its cost: nobody compares trainings by them.
-
 /** The group of their charts. */
 export const WATCHER_GROUP = "watch";
 
+/** Scalars that a watcher logs of itself, such as its cost: nobody compares trainings by them. */
 export function isOfWatcher(name: string): boolean {
   return name.startsWith(`${WATCHER_GROUP}/`);
 }

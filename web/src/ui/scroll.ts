@@ -3,7 +3,6 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
 import { recall, remember } from "../data/remembered";
 import { followSize } from "./useSize";
-import { type Rows, rowsInView, scrollFor } from "./visible-rows";
 
 /** What has not grown tall enough by then has changed. */
 const PATIENCE_MS = 3000;
@@ -51,7 +50,6 @@ interface InView extends Rows {
   /** Where the box is scrolled to, and how much of it is seen. */
   readonly top: number;
   readonly height: number;
-  /** Scroll so that a row is in view. */
   readonly reveal: (row: number) => void;
 }
 
@@ -84,4 +82,35 @@ export function useRowsInView(
     if (to !== null) element.scrollTop = to;
   };
   return { ...view, ...rowsInView(count, rowHeight, view.top, view.height), reveal };
+}
+
+export interface Rows {
+  readonly first: number;
+  /** One past the last. */
+  readonly end: number;
+}
+
+/** Below this many rows all of them are there. */
+export const MAX_PLAIN_ROWS = 200;
+const SPARE = 10;
+
+export function rowsInView(count: number, rowHeight: number, scrollTop: number, viewHeight: number): Rows {
+  if (count <= MAX_PLAIN_ROWS) return { first: 0, end: count };
+  const first = Math.max(0, Math.min(Math.floor(scrollTop / rowHeight) - SPARE, count - 1));
+  const end = Math.min(count, Math.ceil((scrollTop + viewHeight) / rowHeight) + SPARE);
+  return { first, end: Math.max(end, first) };
+}
+
+/** Where to scroll so that a row is in view, or null where it is. Rows far off are put in the middle. */
+export function scrollFor(
+  row: number,
+  rowHeight: number,
+  scrollTop: number,
+  viewHeight: number,
+): number | null {
+  const top = row * rowHeight;
+  if (top >= scrollTop && top + rowHeight <= scrollTop + viewHeight) return null;
+  const isNear = Math.abs(top - scrollTop) < viewHeight * 1.5;
+  if (!isNear) return Math.max(0, top - (viewHeight - rowHeight) / 2);
+  return Math.max(0, top < scrollTop ? top : top + rowHeight - viewHeight);
 }

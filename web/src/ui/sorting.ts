@@ -1,4 +1,6 @@
 /** The order of rows by a column: as it stands in the address, and what comes first. */
+import { computed } from "@preact/signals";
+import { param, setParams } from "../data/route";
 
 export interface Order {
   readonly column: string;
@@ -17,6 +19,19 @@ export function orderText({ column, isDown }: Order): string {
 /** What a press on a head asks for: names from A, numbers from the largest; pressed again, the other way. */
 export function nextOrder(now: Order | null, column: string, isWords: boolean): Order {
   return { column, isDown: now?.column === column ? !now.isDown : !isWords };
+}
+
+/** The order of a table that its address names by `sort`, and what a press on a head does; `usual` is not written. */
+export function orderInAddress(usual: string, isWords: (column: string) => boolean, isKnown = (_column: string): boolean => true) {
+  const order = computed<Order>(() => {
+    const named = readOrder(param("sort") || usual);
+    return isKnown(named.column) ? named : readOrder(usual);
+  });
+  const press = (column: string): void => {
+    const text = orderText(nextOrder(order.peek(), column, isWords(column)));
+    setParams({ sort: text === usual ? null : text });
+  };
+  return { order, press };
 }
 
 export const byName = new Intl.Collator("en", { numeric: true, sensitivity: "base" });

@@ -11,7 +11,6 @@ export function textWidth(text: string): number {
   return context === null ? text.length * 6.4 : obtain(widths, text, () => context.measureText(text).width);
 }
 
-/** Measure in this font from now on. */
 export function startMeasuring(font: string): void {
   ruler = document.createElement("canvas").getContext("2d");
   widths.clear();

@@ -42,7 +42,6 @@ export function formatMoment(when: number): string {
   return `${formatDay(date)} ${date.getFullYear()}, ${formatClock(1000 * when)}`;
 }
 
-/** A time of day without its seconds: 14:02. */
 export function formatHour(when: number): string {
   return formatClock(1000 * when).slice(0, 5);
 }

@@ -9,8 +9,6 @@ export function useWidth<T extends HTMLElement>(initial: number): [RefObject<T |
   return [box, width || initial];
 }
 
-// --- Is an element on the screen, or near it? Nothing is fetched or drawn for one that is not.
-
 const MARGIN = 400;
 
 type Tell = (isNear: boolean) => void;
@@ -31,6 +29,7 @@ function watch(root: Element): Watch {
   return { observer: new IntersectionObserver(hear, { root, rootMargin: `${MARGIN}px 0px` }), told };
 }
 
+/** Is an element on the screen, or near it? Nothing is fetched or drawn for one that is not. */
 export function useNear(box: RefObject<Element | null>): boolean {
   const [isNear, setIsNear] = useState(false);
   useLayoutEffect(() => {

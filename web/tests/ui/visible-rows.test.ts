@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rowsInView, scrollFor } from "../../src/ui/visible-rows";
+import { rowsInView, scrollFor } from "../../src/ui/scroll";
 
 test("a short list is all there", () => {
   expect(rowsInView(200, 24, 0, 240)).toEqual({ first: 0, end: 200 });

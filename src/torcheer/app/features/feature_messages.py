@@ -154,8 +154,6 @@ class FeatureSetAnswer(Answer, frozen=True, tag="feature_set"):
     label_kind: LabelKind
     labels: Sequence[str]  # each once, in their order; at most 1,000
     num_labels: int
-    label_counts: Sequence[int]
-    batch_size: int | None
     notes: Sequence[str]
 
 

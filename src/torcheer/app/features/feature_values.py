@@ -132,11 +132,7 @@ def set_answer(opened: OpenSet, number: int) -> messages.FeatureSetAnswer:
     origins = {origin.name: origin for origin in manifest.origins}
     labels = opened.labels()
     known = None if labels is None else labels[progress.done]
-    each, counts = (
-        (numpy.empty(0), numpy.empty(0, numpy.int64))
-        if known is None
-        else numpy.unique(known, return_counts=True)
-    )
+    each = numpy.empty(0) if known is None else numpy.unique(known)
     kind = label_kind(known)
     most = MAX_CLASSES if kind == "classes" else 0
     return messages.FeatureSetAnswer(
@@ -149,8 +145,6 @@ def set_answer(opened: OpenSet, number: int) -> messages.FeatureSetAnswer:
         label_kind=kind,
         labels=[label_text(one) for one in each[:most]],
         num_labels=len(each),
-        label_counts=counts[:most].tolist(),
-        batch_size=countable(manifest.batch_size),
         notes=[clipped(note) for note in manifest.notes[:_MAX_NOTES]],
     )
 

@@ -53,7 +53,6 @@ class Items:
     items: tuple[int, ...]
     labels: tuple[str, ...]  # each once, in their order
     label_of: NDArray[numpy.int64] | None
-    num_moments: int
     note: str
 
     def __len__(self) -> int:
@@ -78,7 +77,6 @@ def items_of(net: RankNet, choice: messages.NetItemChoice) -> Items:
         items=items,
         labels=tuple(names),
         label_of=numpy.array([number[text] for text in texts], numpy.int64) if texts else None,
-        num_moments=num_moments,
         note=f"{num_taken:,} of {num_moments:,} moments are taken, evenly chosen" if is_some else "",
     )
 
@@ -318,7 +316,6 @@ class Analyses:
             labels=items.labels,
             label_of=[] if items.label_of is None else items.label_of.tolist(),
             label_choices=choices,
-            num_moments=items.num_moments,
             note=items.note,
         )
         return as_text(answer)

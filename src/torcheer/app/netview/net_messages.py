@@ -282,7 +282,6 @@ class NetItemsAnswer(Answer, frozen=True, tag="net_items"):
     labels: Sequence[str]  # each once, in their order
     label_of: Sequence[int]  # of each item, the number of its label; empty where there are none
     label_choices: Sequence[NetLabelChoice]
-    num_moments: int  # that there are, of which some may have been chosen
     note: str  # what a reader must know; empty where there is nothing
 
 

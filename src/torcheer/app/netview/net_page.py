@@ -44,7 +44,7 @@ from torcheer.app.netview.net_reader import (
 from torcheer.app.netview.net_values import look_at_scene, moments_of
 from torcheer.app.passes.pass_page import escaped, joined
 from torcheer.app.runs.open_run import ArrayCache, OpenRun, RunPlace
-from torcheer.app.runs.run_messages import RunListing
+from torcheer.app.runs.run_messages import IndexAnswer, RunIndex, RunListing, RunsAnswer, SeriesListing
 from torcheer.app.runs.run_shelf import Summary
 from torcheer.app.server import address_of, announced
 from torcheer.app.wire import as_json, clipped, countable
@@ -254,6 +254,22 @@ def _axes_of(net: RankNet, connection: Connection, step: int) -> Axes | None:
     return axes_of_weights(connection, shape, source.shape, target.shape)
 
 
+def _index_of(run_id: str) -> IndexAnswer:
+    """What the list of runs needs to know: there is a network in it."""
+    network = SeriesListing(
+        kind="netview",
+        name="netview",
+        count=1,
+        last_step=0,
+        last_time=0.0,
+        last_value=None,
+        num_bad=0,
+        first_bad_step=None,
+        description="",
+    )
+    return IndexAnswer(id=0, runs=[RunIndex(run_id=run_id, is_all=True, series=[network])])
+
+
 def _moments_answer(subject: _Subject, kept: Sequence[int]) -> messages.NetMomentsAnswer:
     """Nothing will come to a page that is one file."""
     now = subject.moments
@@ -390,7 +406,8 @@ class _Chosen:
         head = {
             "scene": scene,
             "moments": _moments_answer(subject, kept),
-            "run": listing,
+            "runs": RunsAnswer(id=0, folder="", is_all=True, runs=[listing], gone=[], note=""),
+            "index": _index_of(listing.id),
             "weights": subject.weights,
             "axes": subject.axes,
             "max_bytes": max_bytes,

@@ -15,6 +15,7 @@ from torcheer.tensorfile import MAX_WINDOW_VALUES, TensorKind, TensorView, Windo
 MAX_REQUEST_BYTES: Final = 1 << 16
 MAX_VALUE_BYTES: Final = 8 * MAX_WINDOW_VALUES
 MAX_DIMS: Final = 64  # torch's own
+MAX_SKETCHED: Final = 48  # sizes in a sketch
 
 
 class PassesQuestion(Question, frozen=True, tag="passes"):
@@ -29,6 +30,10 @@ class PassQuestion(Question, frozen=True):
 
 class DocumentQuestion(PassQuestion, frozen=True, tag="open"):
     """A pass but for its tensors, please."""
+
+
+class SketchQuestion(PassQuestion, frozen=True, tag="sketch"):
+    """A pass at a glance, please."""
 
 
 class TensorQuestion(PassQuestion, frozen=True, tag="tensor"):
@@ -75,6 +80,17 @@ class DocumentAnswer(Answer, frozen=True, tag="document"):
     document: PassDocument
 
 
+class SketchAnswer(Answer, frozen=True, tag="sketch"):
+    """A pass at a glance: a few figures, and how large the output of each op is."""
+
+    num_ops: int
+    num_params: int
+    elapsed_seconds: float
+    has_gradients: bool
+    input_shape: Sequence[int] | None  # of the first input
+    sizes: Sequence[int]  # elements, in the order the ops ran; of many ops, the largest of each few
+
+
 class FiguresAnswer(Answer, frozen=True, tag="figures"):
     """One figure of every op, in their order; null where it is not known."""
 
@@ -85,6 +101,21 @@ class TensorAnswer(Answer, frozen=True, tag="tensor"):
     """The head of a binary frame; the values follow it."""
 
     view: TensorView
+
+
+def sketch_of(document: PassDocument, question_id: int) -> SketchAnswer:
+    ops = [op for op in document.ops if op.kind == "op"]
+    sizes = [math.prod(op.shape) for op in ops]
+    each = max(1, math.ceil(len(sizes) / MAX_SKETCHED))
+    return SketchAnswer(
+        id=question_id,
+        num_ops=len(ops),
+        num_params=document.num_params,
+        elapsed_seconds=document.elapsed_seconds,
+        has_gradients=document.num_backward_passes > 0,
+        input_shape=next((op.shape for op in document.ops if op.kind == "input"), None),
+        sizes=[max(sizes[at : at + each]) for at in range(0, len(sizes), each)],
+    )
 
 
 def window_fault(window: Window) -> str:

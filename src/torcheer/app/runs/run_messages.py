@@ -305,7 +305,6 @@ class HistogramsAnswer(Answer, frozen=True, tag="histograms"):
     """The head of a binary frame: counts as float64, a row for each step."""
 
     steps: Sequence[int]
-    times: Sequence[float]
     low: float  # of the first bin
     high: float  # of the last
     num_bins: int
@@ -358,8 +357,6 @@ class WatchedAnswer(Answer, frozen=True, tag="watched"):
     rows: Sequence[WatchedRow]
     first_steps: Sequence[int]  # of each bucket
     last_steps: Sequence[int]
-    low: float | None  # of all values in it, finite ones
-    high: float | None
     num_steps: int  # that were watched in all
     every: str  # as it was asked for: 20/s
     got: str  # how often it was really watched of late, in the same form; empty where that is not known

@@ -173,7 +173,6 @@ class Distributions:
         answer = messages.HistogramsAnswer(
             id=question.id,
             steps=[countable(entry.step) or 0 for entry, _ in kept],
-            times=[finite(entry.time) or 0.0 for entry, _ in kept],
             low=low,
             high=high,
             num_bins=question.num_bins,

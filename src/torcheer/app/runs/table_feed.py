@@ -34,8 +34,10 @@ from torcheer.app.wire import (
     finite,
 )
 from torcheer.errors import FileFormatError, InputError, TorcheerError
+from torcheer.netview import grid_of
 from torcheer.run import (
     Cells,
+    Grid,
     RecordEntry,
     RunReader,
     Slice,
@@ -100,6 +102,7 @@ class TableRows(Struct, frozen=True, kw_only=True):
     record: str
     step: int
     columns: Sequence[TableColumn]
+    grids: Mapping[str, Grid]  # by column of tensors: how the values of a cell lie in its picture
     rows: Sequence[Sequence[Cell]]
 
 
@@ -405,6 +408,11 @@ def _rows_of(run: OpenRun, entry: RecordEntry, head: TableHead, cells: CellsByCo
         record=record_id(entry),
         step=countable(entry.step) or 0,
         columns=head.columns,
+        grids={
+            column.name: grid_of(column.shape, is_picture=column.name.lower() == "input")
+            for column in head.columns
+            if column.form == "tensor"
+        },
         rows=rows,
     )
 

@@ -138,7 +138,6 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
         buckets, values, marks = heat_map(watched, question, most)
     if len(shown) < len(values):
         values, marks = values[shown], marks[shown]
-    finite = values[numpy.isfinite(values)]
     answer = WatchedAnswer(
         id=question.id,
         ranks=ranks,
@@ -146,8 +145,6 @@ def look_at_watched(run: OpenRun, question: WatchedQuestion, seen: Hashable) -> 
         rows=[_plain(plan.rows[index]) for index in shown],
         first_steps=_countable(buckets.first_steps),
         last_steps=_countable(buckets.last_steps),
-        low=float(finite.min()) if finite.size else None,
-        high=float(finite.max()) if finite.size else None,
         num_steps=plan.num_steps,
         every=clipped(plan.every),
         got=got,

@@ -41,6 +41,7 @@ class FormField(Struct, frozen=True, kw_only=True):
     is_optional: bool = False  # may be empty
     is_live: bool = False  # takes effect at once; others at the next Init
     about: str = ""
+    requirement: str = ""  # what a value must be, as it stands below the field
 
 
 class PlotLine(Struct, frozen=True, kw_only=True):

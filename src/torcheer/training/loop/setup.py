@@ -130,9 +130,9 @@ class Kind:
         else:
             wanted = "a whole number, " if form == "integer" else ""
             if low is not None and high is not None:
-                wanted += f"from {low:g} to {high:g}"
+                wanted += f"from {low:.12g} to {high:.12g}"
             else:
-                wanted += f"{high:g} or less" if low is None else f"{low:g} or more"
+                wanted += f"{high:.12g} or less" if low is None else f"{low:.12g} or more"
         return f"must be {wanted}{', or empty' if self.field.is_optional else ''}"
 
     def checked(self, value: Any) -> Any:
@@ -220,7 +220,9 @@ def form_fields(parameters: Parameters) -> list[FormField]:
     for name, kind in kinds_of(type(parameters)).items():
         value = getattr(parameters, name)
         is_text = kind.field.form == "choice" and value is not None
-        fields.append(replace(kind.field, value=str(value) if is_text else value))
+        fields.append(
+            replace(kind.field, value=str(value) if is_text else value, requirement=kind.requirement)
+        )
     sections = list(dict.fromkeys(field.section for field in fields))
     return sorted(fields, key=lambda field: (field.section == VIEW, sections.index(field.section)))
 

@@ -1,12 +1,11 @@
 /** Ask the server for the network of a run, its moments and their values, and for more as it comes. */
 import { batch, computed, effect, type Signal, untracked } from "@preact/signals";
 import type { Answer, NetBlock, NetLayer, NetMomentsAnswer, NetSceneAnswer } from "../../wire";
-import { askOf, ByteCache, Desk, type Held, type Wanted as WantedNow } from "../requests";
+import { askOf, ByteCache, Desk, follow, type Held, type ReplyOf, type Wanted as WantedNow } from "../requests";
 import { type Asked, Refusal, type Reply, type Source } from "../source";
 import { followAsked } from "../useAsked";
 import {
   at,
-  continues,
   givenRun,
   isSettled,
   isShown,
@@ -21,23 +20,21 @@ import {
 } from "./moments";
 import * as state from "./network-state";
 import * as store from "./store";
-import type { PlateValues, UnitPlace } from "./store";
+import type { PlateValues } from "./store";
 import { followUnits } from "./unit-readings";
-import { forgetSeen, lastVariable, see } from "./value-ranges";
+import { lastVariable } from "./value-ranges";
 import { weightVariable } from "./words";
 
 /** The server answers for no more at a time. */
 const MAX_LAYERS = 2048;
-/** So many moments are asked for ahead. */
 const NUM_AHEAD = 4;
 
-/** Call what it returns to stop. */
 export function followNet(source: Source): () => void {
-  const desk = new ValueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
+  const desk = valueDesk(source, showValues, (reason) => (state.valueFailure.value = reason));
   const stops = [
-    followAnswers(source, "net_scene", state.sceneFailure, forgetScene, takeScene),
+    followAnswers(source, "net_scene", state.sceneFailure, takeScene, forgetScene),
     keepWithinNet(),
-    followAnswers(source, "net_moments", state.valueFailure, forgetSeen, (answer, place) => takeMoments(answer, place, desk)),
+    followAnswers(source, "net_moments", state.valueFailure, (answer, place) => takeMoments(answer, place, desk)),
     followValues(desk),
     followRaster(source),
     followUnits(source),
@@ -56,22 +53,16 @@ function followAnswers<Type extends "net_scene" | "net_moments">(
   source: Source,
   type: Type,
   failure: Signal<string>,
-  begin: () => void,
   hear: (answer: AnswerOf<Type>, place: Place) => void,
+  begin: () => void = () => undefined,
 ): () => void {
   return effect(() => {
     const place = { runId: runId.value, rank: rank.value, attempt: state.attempts.value };
     if (place.runId === "" || !isShown.value) return undefined;
     untracked(begin);
-    return source.follow(
-      { type, run_id: place.runId, rank: place.rank },
-      {
-        hear: ({ answer }) => {
-          if (answer.type === type) batch(() => hear(answer as AnswerOf<Type>, place));
-        },
-        refuse: (reason) => (failure.value = reason),
-      },
-    );
+    const question = { type, run_id: place.runId, rank: place.rank } as Asked & { type: Type };
+    const take = ({ answer }: ReplyOf<Type>): void => batch(() => hear(answer, place));
+    return follow(source, question, take, (reason) => (failure.value = reason));
   });
 }
 
@@ -116,38 +107,29 @@ function keepWithinNet(): () => void {
 }
 
 function takeMoments(answer: NetMomentsAnswer, place: Place, desk: ValueDesk): void {
-  const before = lastList.peek();
-  const next = withNews(before, place, answer);
   // What was thinned or written anew is not what was fetched of it.
-  if (!continues(next, before)) desk.forget();
-  lastList.value = next;
+  if (answer.is_all) desk.forget();
+  lastList.value = withNews(lastList.peek(), place, answer);
 }
 
 /** Every layer of the network may have the variable: the server says of each why it has not. */
-const wantedLayers = computed<readonly string[]>(() =>
-  store.shownLayers.value.slice(0, MAX_LAYERS).map(({ name }) => name),
-);
-
-const unitOfWeights = computed(() => {
-  const chosen = state.isOfWeights.value ? state.chosenUnit.value : null;
-  return chosen === null ? null : { layer: chosen.layer.name, unit: chosen.unit };
-});
+const wantedLayers = computed(() => store.shownLayers.value.slice(0, MAX_LAYERS).map(({ name }) => name));
 
 function wantedAt(index: number): Wanted | null {
   const moment = moments.value[index];
   if (moment === undefined || !state.isKnown.value) return null;
-  const unit = unitOfWeights.value;
-  if (state.isOfWeights.value && unit === null) return null;
-  return {
-    runId: runId.value,
-    rank: rank.value,
-    step: moment.step,
-    variable: store.variable.value,
-    item: store.item.value,
-    layers: unit === null ? wantedLayers.value : [WEIGHTS],
-    unit,
-    isFinal: list.value?.isRunning !== true || index < moments.value.length - 1,
-  };
+  const variable = store.variable.value;
+  const isFinal = list.value?.isRunning !== true || index < moments.value.length - 1;
+  const place = { run_id: runId.value, rank: rank.value, step: moment.step, item: store.item.value };
+  const weight = weightVariable(variable);
+  if (weight === null) {
+    return { variable, isFinal, asked: { ...place, type: "net_values", variable, layers: wantedLayers.value } };
+  }
+  const chosen = state.chosenUnit.value;
+  if (chosen === null) return null;
+  const { direction, name } = weight;
+  const unit = { layer: chosen.layer.name, unit: chosen.unit, direction, variable: name };
+  return { variable, isFinal, asked: { ...place, ...unit, type: "net_weights" } };
 }
 
 function followValues(desk: ValueDesk): () => void {
@@ -179,16 +161,15 @@ function showNothing(): void {
 }
 
 function showValues(wanted: Wanted, { blocks, bias, numWeights }: Fetched): void {
-  const isWeights = wanted.unit !== null;
+  const isWeights = wanted.asked.type === "net_weights";
   batch(() => {
     state.valueFailure.value = "";
     state.weightFacts.value = isWeights ? { bias, numWeights, missing: reasonsOf(blocks) } : null;
     lastVariable.value = wanted.variable;
-    state.shownStep.value = wanted.step;
-    see(wanted.variable, blocks.values());
-    const next = isWeights ? withUnconnected(blocks, wanted) : new Map([...store.values.peek(), ...blocks]);
+    state.shownStep.value = wanted.asked.step;
+    const next = isWeights ? withUnconnected(blocks, wanted.asked.step) : new Map([...store.values.peek(), ...blocks]);
     if (!isSameMap(next, store.values.peek())) store.values.value = next;
-    isSettled.value = wanted.step === step.peek();
+    isSettled.value = wanted.asked.step === step.peek();
   });
 }
 
@@ -198,7 +179,7 @@ function reasonsOf(blocks: Fetched["blocks"]): string[] {
 }
 
 /** What is not at the other end of a weight has no value. */
-function withUnconnected(blocks: Fetched["blocks"], { step: now }: Wanted): Map<string, store.PlateValues> {
+function withUnconnected(blocks: Fetched["blocks"], now: number): Map<string, store.PlateValues> {
   const layers = store.scene.peek()?.layers ?? [];
   return new Map(layers.map(({ name }) => [name, blocks.get(name) ?? nothing(now, "Not connected with the unit.")]));
 }
@@ -209,8 +190,6 @@ function isSameMap(one: ReadonlyMap<string, unknown>, other: ReadonlyMap<string,
   for (const [key, value] of one) if (other.get(key) !== value) return false;
   return true;
 }
-
-// --- The last moments of each layer beside each other, as long as they are wanted.
 
 /** Of all layers together; two bytes each. */
 const MAX_LEVELS = 4_000_000;
@@ -231,14 +210,8 @@ export function rasterPlan(all: readonly NetLayer[]): { readonly layers: string[
 
 type RasterQuestion = Extract<Asked, { type: "net_raster" }>;
 
-interface Raster {
-  readonly question: RasterQuestion;
-  readonly found: ReadonlyMap<string, store.RasterValues>;
-}
-
-/** Call what it returns to stop. */
 function followRaster(source: Source): () => void {
-  const wanted = (): WantedNow<Raster> | null => {
+  const wanted = (): WantedNow<ReadonlyMap<string, store.RasterValues>> | null => {
     const now = step.value;
     const isWanted = state.isRaster.value && state.isKnown.value && !state.isOfWeights.value;
     const plan = isWanted && now !== null ? rasterPlan(store.shownLayers.value) : null;
@@ -255,11 +228,12 @@ function followRaster(source: Source): () => void {
       layers: plan.layers,
       num_moments: plan.numMoments,
     };
-    return { key: JSON.stringify(question), version: "", ask: () => askRaster(source, question) };
+    return { key: rasterSubject() + JSON.stringify(question), version: "", ask: () => askRaster(source, question) };
   };
-  const stop = followAsked(wanted, ({ value, problem }) => {
+  const stop = followAsked(wanted, ({ value, key, problem }) => {
     if (problem !== "") state.valueFailure.value = problem;
-    else if (value !== null && isWantedRaster(value.question)) store.raster.value = value.found;
+    // While somebody scrubs, a raster of another moment of the same run and variable is better than none.
+    else if (state.isRaster.peek() && key.startsWith(rasterSubject())) store.raster.value = value;
   });
   return () => {
     stop();
@@ -267,20 +241,15 @@ function followRaster(source: Source): () => void {
   };
 }
 
-/** While somebody scrubs, a raster of another moment of the same run and variable is better than none. */
-function isWantedRaster({ run_id: asked, variable }: RasterQuestion): boolean {
-  return state.isRaster.peek() && asked === runId.peek() && variable === store.variable.peek();
+function rasterSubject(): string {
+  return [runId.value, store.variable.value, ""].join("\n");
 }
 
-async function askRaster(source: Source, question: RasterQuestion): Promise<Raster> {
+async function askRaster(source: Source, question: RasterQuestion): Promise<ReadonlyMap<string, store.RasterValues>> {
   const reply = await askOf(question, "net_raster", source);
   const { steps, blocks } = reply.answer;
-  const found = [...blocksOf(reply, blocks, steps.length)].map(([layer, block]) => [layer, { ...block, steps }] as const);
-  return { question, found: new Map(found) };
+  return new Map([...blocksOf(reply, blocks, steps.length)].map(([layer, block]) => [layer, { ...block, steps }] as const));
 }
-
-// --- Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to
-//   so many bytes.
 
 const MAX_CACHED_BYTES = 192_000_000;
 /** What is asked for ahead takes at most this share of what can be kept. */
@@ -288,16 +257,13 @@ const AHEAD_SHARE = 0.25;
 /** Of a block besides its levels. */
 const ENTRY_BYTES = 200;
 
-/** The values of some layers at a moment. */
+type ValuesQuestion = Extract<Asked, { type: "net_values" | "net_weights" }>;
+
+/** The values of some layers at a moment, or the weights of a unit. */
 export interface Wanted {
-  readonly runId: string;
-  readonly rank: number;
-  readonly step: number;
+  readonly asked: ValuesQuestion;
+  /** As it is called where it is chosen: `r.Wt`. */
   readonly variable: string;
-  readonly item: number;
-  readonly layers: readonly string[];
-  /** Whose weights, for variables of weights; null where no unit is selected. */
-  readonly unit: UnitPlace | null;
   /** No record of this moment will come any more. */
   readonly isFinal: boolean;
 }
@@ -312,136 +278,107 @@ export interface Fetched {
 type Answered = Fetched & { readonly of: Wanted };
 type Show = (wanted: Wanted, fetched: Fetched) => void;
 
-export class ValueDesk {
-  readonly #source: Source;
-  readonly #show: Show;
-  readonly #fail: (reason: string) => void;
-  readonly #maxBytes: number;
-  readonly #desk = new Desk<Answered>((held) => this.#hear(held));
-  #cache: ByteCache<Fetched>;
-  #wanted: Wanted | null = null;
-  #ahead: readonly Wanted[] = [];
-  #isShown = false;
-  #numWishes = 0;
-  #lastBytes = 0;
+type ValueDesk = ReturnType<typeof valueDesk>;
 
-  constructor(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
-    this.#source = source;
-    this.#show = show;
-    this.#fail = fail;
-    this.#maxBytes = maxBytes;
-    this.#cache = new ByteCache(maxBytes);
-  }
+/**
+ * Fetch the values of a moment, one question at a time: the latest wins, what was fetched is kept up to so many bytes.
+ */
+export function valueDesk(source: Source, show: Show, fail: (reason: string) => void, maxBytes = MAX_CACHED_BYTES) {
+  const desk = new Desk<Answered>(hear);
+  let cache = new ByteCache<Fetched>(maxBytes);
+  let wanted: Wanted | null = null;
+  let ahead: readonly Wanted[] = [];
+  let isShown = false;
+  let numWishes = 0;
+  let lastBytes = 0;
 
-  /** Show this as soon as possible, and have the others ready, the first of them first. */
-  want(wanted: Wanted | null, ahead: readonly Wanted[] = []): void {
-    this.#wanted = wanted;
-    this.#ahead = ahead;
-    this.#isShown = false;
-    this.#numWishes += 1;
-    this.#advance();
-  }
-
-  /** What was kept holds no longer. What is on its way is kept where nobody looks any more. */
-  forget(): void {
-    this.#cache = new ByteCache(this.#maxBytes);
-  }
-
-  stop(): void {
-    this.#wanted = null;
-    this.#desk.close();
-  }
-
-  #advance(): void {
-    const wanted = this.#wanted;
-    if (wanted !== null && !this.#isShown && this.#missing(wanted).length === 0) {
-      this.#isShown = true;
-      this.#show(wanted, this.#kept(wanted));
+  function advance(): void {
+    if (wanted !== null && !isShown && missing(wanted) === null) {
+      isShown = true;
+      show(wanted, cache.get(keyOf(wanted)) ?? NOTHING);
     }
-    const next = wanted === null || !this.#isShown ? wanted : this.#nextAhead();
+    const next = wanted === null || !isShown ? wanted : nextAhead();
     // A wish that is made once more is asked once more: there may be a record by now.
-    const key = `${this.#numWishes} ${next?.step}`;
-    this.#desk.want(next === null ? null : { key, version: "", ask: () => this.#fetch(next) });
+    const key = `${numWishes} ${next?.asked.step}`;
+    desk.want(next === null ? null : { key, version: "", ask: () => fetch(next) });
   }
 
-  #nextAhead(): Wanted | null {
-    const room = Math.floor((AHEAD_SHARE * this.#maxBytes) / Math.max(1, this.#lastBytes));
-    return this.#ahead.slice(0, room).find((one) => one.isFinal && this.#missing(one).length > 0) ?? null;
+  function nextAhead(): Wanted | null {
+    const room = Math.floor((AHEAD_SHARE * maxBytes) / Math.max(1, lastBytes));
+    return ahead.slice(0, room).find((one) => one.isFinal && missing(one) !== null) ?? null;
   }
 
-  #hear({ value, problem }: Held<Answered>): void {
-    const wanted = this.#wanted;
+  function hear({ value, problem }: Held<Answered>): void {
     if (problem !== "") {
-      this.#ahead = [];
-      if (!this.#isShown) this.#fail(problem);
+      ahead = [];
+      if (!isShown) fail(problem);
       // It is not asked again and again: the next wish does.
-      this.#isShown = true;
-    } else if (value !== null && wanted !== null && !this.#isShown && viewKey(value.of) === viewKey(wanted)) {
+      isShown = true;
+    } else if (value !== null && wanted !== null && !isShown && keyOf(value.of, 0) === keyOf(wanted, 0)) {
       // While somebody scrubs, what has come is shown although another moment is wanted by now.
-      this.#isShown = value.of.step === wanted.step && value.of.layers.join("\n") === wanted.layers.join("\n");
-      const kept = this.#kept(value.of);
-      this.#show(value.of, { ...value, blocks: new Map([...kept.blocks, ...value.blocks]) });
+      isShown = JSON.stringify(value.of) === JSON.stringify(wanted);
+      show(value.of, value);
     }
-    this.#advance();
+    advance();
   }
 
-  async #fetch(wanted: Wanted): Promise<Answered> {
-    const cache = this.#cache;
-    const fetched = await fetchBlocks(this.#source, wanted, this.#missing(wanted));
-    this.#keep(cache, wanted, fetched);
-    return { ...fetched, of: wanted };
-  }
-
-  #missing(wanted: Wanted): readonly string[] {
-    return wanted.layers.filter((layer) => this.#cache.get(keyOf(wanted, layer)) === undefined);
-  }
-
-  #kept(wanted: Wanted): Fetched {
-    const found = wanted.layers.map((layer) => this.#cache.get(keyOf(wanted, layer))).filter((one) => one !== undefined);
-    const blocks = new Map(found.flatMap((one) => [...one.blocks]));
-    return { bias: null, numWeights: null, ...found[0], blocks };
-  }
-
-  #keep(cache: ByteCache<Fetched>, wanted: Wanted, fetched: Fetched): void {
-    this.#lastBytes = bytesOf(fetched);
-    // The record of this very moment may still come.
-    const isKept = (block: PlateValues): boolean => wanted.isFinal || block.step === wanted.step;
-    if (wanted.unit !== null) {
-      if ([...fetched.blocks.values()].every(isKept)) cache.set(keyOf(wanted, WEIGHTS), fetched, this.#lastBytes);
-      return;
+  /** With what is kept of it; kept itself, but for what may still come: the record of this very moment. */
+  async function fetch(of: Wanted): Promise<Answered> {
+    const [into, key] = [cache, keyOf(of)];
+    const fetched = await fetchBlocks(source, missing(of) ?? of.asked);
+    lastBytes = bytesOf(fetched);
+    const final = [...fetched.blocks].filter(([, block]) => of.isFinal || block.step === of.asked.step);
+    const before = into.get(key)?.blocks ?? [];
+    // Weights are those of the unit all together.
+    if (of.asked.type === "net_values" || final.length === fetched.blocks.size) {
+      const kept = { ...fetched, blocks: new Map([...before, ...final]) };
+      into.set(key, kept, bytesOf(kept));
     }
-    for (const [layer, block] of fetched.blocks) {
-      const one = { ...fetched, blocks: new Map([[layer, block]]) };
-      if (isKept(block)) cache.set(keyOf(wanted, layer), one, bytesOf(one));
-    }
+    return { ...fetched, of, blocks: new Map([...before, ...fetched.blocks]) };
   }
+
+  /** What is still to be asked for; null where all of it is here. */
+  function missing({ asked }: Wanted): ValuesQuestion | null {
+    const kept = cache.get(keyOf({ asked }));
+    if (asked.type === "net_weights") return kept === undefined ? asked : null;
+    const layers = asked.layers.filter((layer) => kept?.blocks.has(layer) !== true);
+    return layers.length === 0 ? null : { ...asked, layers };
+  }
+
+  return {
+    /** Show this as soon as possible, and have the others ready, the first of them first. */
+    want(next: Wanted | null, after: readonly Wanted[] = []): void {
+      [wanted, ahead, isShown] = [next, after, false];
+      numWishes += 1;
+      advance();
+    },
+    /** What was kept holds no longer. What is on its way is kept where nobody looks any more. */
+    forget(): void {
+      cache = new ByteCache(maxBytes);
+    },
+    stop(): void {
+      wanted = null;
+      desk.close();
+    },
+  };
 }
 
-/** In the place of layers: the weights of a unit come all at once, for the layers that they lead to. */
-export const WEIGHTS = "*";
+const NOTHING: Fetched = { blocks: new Map(), bias: null, numWeights: null };
 
-/** Of all that is seen but the moment. */
-function viewKey({ runId, rank, variable, item, unit }: Wanted): string {
-  return [runId, rank, variable, item, unit?.layer, unit?.unit].join(" ");
-}
-
-function keyOf(wanted: Wanted, layer: string): string {
-  return `${viewKey(wanted)} ${wanted.step} ${layer}`;
+/** Of all that is seen but which layers are. */
+function keyOf({ asked }: Pick<Wanted, "asked">, step = asked.step): string {
+  return JSON.stringify({ ...asked, step, layers: [] });
 }
 
 function bytesOf({ blocks }: Fetched): number {
   return [...blocks.values()].reduce((bytes, { levels }) => bytes + levels.byteLength + ENTRY_BYTES, 0);
 }
 
-async function fetchBlocks(source: Source, wanted: Wanted, layers: readonly string[]): Promise<Fetched> {
-  const { runId: run_id, rank, step, item, variable, unit: place } = wanted;
-  const weight = weightVariable(variable);
-  if (weight === null || place === null) {
-    const reply = await askOf({ type: "net_values", run_id, rank, step, variable, item, layers: [...layers] }, "net_values", source);
-    return { blocks: blocksOf(reply, reply.answer.blocks), bias: null, numWeights: null };
+async function fetchBlocks(source: Source, asked: ValuesQuestion): Promise<Fetched> {
+  if (asked.type === "net_values") {
+    const reply = await askOf(asked, "net_values", source);
+    return { ...NOTHING, blocks: blocksOf(reply, reply.answer.blocks) };
   }
-  const { direction, name } = weight;
-  const asked = { type: "net_weights", run_id, rank, step, item, ...place, direction, variable: name } as const;
   const reply = await askOf(asked, "net_weights", source);
   const { blocks, bias, num_weights: numWeights } = reply.answer;
   return { blocks: blocksOf(reply, blocks), bias, numWeights };

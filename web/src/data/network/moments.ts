@@ -11,7 +11,6 @@ export interface Range {
   readonly high: number;
 }
 
-/** The counters of a moment with their texts. */
 type Counters = readonly (readonly [name: string, text: string])[];
 
 interface CountedMoment extends Moment {
@@ -28,7 +27,7 @@ export interface MomentList {
   readonly isRunning: boolean;
 }
 
-/** What is known after news has come. A moment that comes again takes the place of what it was. */
+/** What is known after news has come: moments after those that are known, or all of them anew. */
 export function withNews(before: MomentList | null, place: { runId: string; rank: number }, news: NetMomentsAnswer): MomentList {
   const known = news.is_all ? null : before;
   const ranges = new Map(known?.ranges);
@@ -38,23 +37,7 @@ export function withNews(before: MomentList | null, place: { runId: string; rank
     const counters = texts.map(([name, all]) => [name, all[at] ?? ""] as const).filter(([, text]) => text !== "");
     return { step, time: news.times[at] ?? 0, counters };
   });
-  const all = [...(known?.moments ?? []), ...added];
-  // Nearly always what is new comes last.
-  const numKnown = all.length - added.length;
-  const isRising = added.every(({ step }, at) => step > (all[numKnown + at - 1]?.step ?? -Infinity));
-  return { ...place, moments: isRising ? all : sorted(all), ranges, isRunning: news.is_running };
-}
-
-/** By step; of several with one step only the last that came. */
-function sorted(all: readonly CountedMoment[]): CountedMoment[] {
-  return [...new Map(all.map((one) => [one.step, one])).values()].sort((a, b) => a.step - b.step);
-}
-
-/** Does it begin with all that the other one has? Then nothing that was seen has changed. */
-export function continues(list: MomentList, before: MomentList | null): boolean {
-  if (before?.runId !== list.runId || before.rank !== list.rank) return false;
-  if (before.moments.length > list.moments.length) return false;
-  return before.moments.every(({ step, time }, at) => list.moments[at]!.step === step && list.moments[at]!.time === time);
+  return { ...place, moments: [...(known?.moments ?? []), ...added], ranges, isRunning: news.is_running };
 }
 
 // --- what is known, and what is shown -------------------------------------------------------------
@@ -81,7 +64,6 @@ export const at = computed<number>(() =>
   wantedStep.value === null ? moments.value.length - 1 : nearestAt(moments.value, wantedStep.value),
 );
 
-/** Null where nothing was recorded. */
 export const step = computed<number | null>(() => moments.value[at.value]?.step ?? null);
 
 /** Without a server nothing comes that could be followed. */
@@ -102,9 +84,6 @@ export function follow(isOn: boolean): void {
 
 /** Of the moment that is shown, those without a text left out. */
 export const countersNow = computed<Counters>(() => moments.value[at.value]?.counters ?? []);
-
-// --- Which run the NetView shows: the one that the address names, or the first in which there is something
-//   to see. A page that shows a network beside other things says itself which run it is of.
 
 /** The run that another page shows the network of, empty where it has none yet; null on the page NetView itself. */
 export const givenRun = signal<string | null>(null);

@@ -57,14 +57,12 @@ export const phase = computed<Phase>(() => {
   return sceneFailure.value === "" ? "waiting" : "failed";
 });
 
-/** Are values on their way? */
 export const isAwaited = computed(
   () => phase.value === "shown" && step.value !== null && !isSettled.value && valueFailure.value === "",
 );
 
 export const numItems = computed(() => Math.max(1, known.value?.num_items ?? 1));
 
-/** The item nearest to this number. */
 export function goToItem(item: number): void {
   store.item.value = Math.max(0, Math.min(numItems.peek() - 1, item));
 }

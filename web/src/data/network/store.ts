@@ -26,7 +26,6 @@ export interface UnitPlace {
   readonly unit: number;
 }
 
-/** What is under the pointer. */
 export interface PointedPlace extends UnitPlace {
   /** Where time runs along the plate: which of its moments, counted from the first. */
   readonly moment?: number | undefined;
@@ -73,7 +72,6 @@ export const shownLayers = computed<readonly NetLayer[]>(() => {
   return layers.filter((layer) => !hidden.value.has(layer.name));
 });
 
-/** The value that a level stands for. */
 export function valueOf(block: Pick<PlateValues, "levels" | "low" | "high">, unit: number): number | null {
   const level = block.levels[unit];
   if (level === undefined || level === NOT_THERE) return null;

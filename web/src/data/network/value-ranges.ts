@@ -74,25 +74,6 @@ export function setCentred(variable: string, isCentred: boolean): void {
   choose(variable, { isCentred, fixed: isCentred && fixed !== null ? { min: -limit, max: limit } : fixed });
 }
 
-/** Variables whose values come without a range over time, as weights of a unit: what was seen of them. */
-const seen = signal<ReadonlyMap<string, Range>>(new Map());
-
-export function see(variable: string, blocks: Iterable<store.PlateValues>): void {
-  const known = seen.peek().get(variable);
-  let { low, high } = known ?? { low: Infinity, high: -Infinity };
-  for (const block of blocks) {
-    if (block.levels.length === 0) continue;
-    low = Math.min(low, block.low);
-    high = Math.max(high, block.high);
-  }
-  if (low > high || (known?.low === low && known.high === high)) return;
-  seen.value = new Map(seen.peek()).set(variable, { low, high });
-}
-
-export function forgetSeen(): void {
-  seen.value = new Map();
-}
-
 /** The last variable of which there were values. */
 export const lastVariable = signal("");
 
@@ -104,8 +85,7 @@ export const range = computed<Range | null>(() => {
   const known = list.value?.ranges.get(name);
   if (known !== undefined) return known;
   const listed = store.variables.value.find((one) => one.name === name);
-  if (listed?.low != null && listed.high !== null) return { low: listed.low, high: listed.high };
-  return seen.value.get(name) ?? null;
+  return listed?.low != null && listed.high !== null ? { low: listed.low, high: listed.high } : null;
 });
 
 export const look = computed<Look>(() => colouringOf(range.value, choiceOf(shownVariable.value)));
@@ -157,7 +137,6 @@ export function heightOfLevel(scaling: Scaling, level: number): number {
   return LEAST_HEIGHT + (1 - LEAST_HEIGHT) * Math.max(0, Math.min(1, scaling.isMagnitude ? Math.abs(rise) : rise));
 }
 
-/** No unit of a block is higher. */
 export function highestOf(scaling: Scaling, hasInfinity: boolean): number {
   if (hasInfinity) return 1;
   return Math.max(heightOfLevel(scaling, 0), heightOfLevel(scaling, LEVELS));

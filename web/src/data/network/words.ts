@@ -4,13 +4,13 @@ import { formatExact, formatSpecial, groupDigits } from "../format";
 
 /** The place of a unit in the tensor of one item: [12, 5, 7]. */
 export function indexOf(shape: readonly number[], unit: number): number[] {
-  const index: number[] = [];
   let rest = unit;
-  for (const size of [...shape].reverse()) {
-    index.unshift(size > 0 ? rest % size : 0);
+  const fromEnd = shape.toReversed().map((size) => {
+    const at = size > 0 ? rest % size : 0;
     rest = size > 0 ? Math.floor(rest / size) : 0;
-  }
-  return index;
+    return at;
+  });
+  return fromEnd.reverse();
 }
 
 /** `conv1 [12, 5, 7]`. A place of a colour picture has three values: its colour is left open. */
@@ -33,9 +33,7 @@ export function counterText(text: string): string {
 /** All digits that it takes; NaN and infinities come as texts. */
 export function exactText(value: number | string): string {
   if (typeof value === "number") return formatExact(value, "f4");
-  const special: Record<string, number> = { NaN: Number.NaN, Infinity, "-Infinity": -Infinity };
-  const number = special[value];
-  return number === undefined ? value : formatSpecial(number);
+  return ["NaN", "Infinity", "-Infinity"].includes(value) ? formatSpecial(Number(value)) : value;
 }
 
 /** What the server says of layers that are connected without any weights, as by pooling: nothing is missing there. */
@@ -44,7 +42,6 @@ export const NOT_WEIGHTED = "there are no weights in between";
 /** How a page that is one file begins to say why something is missing there. */
 export const NOT_IN_FILE = "Not in this file";
 
-/** With a capital letter, and an end. */
 export function sentence(text: string): string {
   const begun = text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?…]$/.test(begun) ? begun : `${begun}.`;

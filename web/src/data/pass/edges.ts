@@ -88,9 +88,6 @@ export function chipReaders(hierarchy: Hierarchy, { key, host }: GraphNode): str
   return readers;
 }
 
-// --- In which passes an edge of the rolled form is there, and as which argument, in the words of the static
-//   pictures.
-
 /** More stretches than this, as in `1–3, 7, 9–12`, are only counted. */
 const MOST_STRETCHES = 3;
 

@@ -94,7 +94,6 @@ export interface Hierarchy {
   readonly document: PassDocument;
   readonly root: string;
   readonly nodes: ReadonlyMap<string, GraphNode>;
-  /** The node of each op, by its index. */
   readonly nodeOfOp: readonly string[];
   /** The node of each scope, by its index: a group, or the op that is all it holds. Null where it holds nothing. */
   readonly nodeOfScope: readonly (string | null)[];

@@ -112,36 +112,17 @@ interface Arguments {
   readonly named: ReadonlyMap<string, string>;
 }
 
+/** A string, what stands in brackets (in brackets), or any other sign but a comma. */
+const PIECE = /(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[([{](?:[^()[\]{}]|[([{][^()[\]{}]*[)\]}])*[)\]}]|[^,])+/g;
+
 /** Split `None, (2, 2), dim=1` at the commas that are inside no bracket and no string. */
 export function splitArguments(text: string): Arguments {
   const positional: string[] = [];
   const named = new Map<string, string>();
-  for (const part of topLevelParts(text)) {
-    const keyword = /^([A-Za-z_]\w*)=(?!=)/.exec(part);
-    if (keyword === null) positional.push(part);
-    else named.set(keyword[1]!, part.slice(keyword[0].length));
+  for (const part of text.match(PIECE) ?? []) {
+    const [, name, value] = /^([A-Za-z_]\w*)=(?!=)(.*)$/s.exec(part.trim()) ?? [];
+    if (name !== undefined) named.set(name, value!);
+    else if (part.trim() !== "") positional.push(part.trim());
   }
   return { positional, named };
-}
-
-function topLevelParts(text: string): string[] {
-  const parts: string[] = [];
-  let depth = 0;
-  let quote = "";
-  let start = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const character = text[at]!;
-    if (quote !== "") {
-      if (character === "\\") at += 1;
-      else if (character === quote) quote = "";
-    } else if (character === "'" || character === '"') quote = character;
-    else if ("([{".includes(character)) depth += 1;
-    else if (")]}".includes(character)) depth -= 1;
-    else if (character === "," && depth === 0) {
-      parts.push(text.slice(start, at).trim());
-      start = at + 1;
-    }
-  }
-  parts.push(text.slice(start).trim());
-  return parts.filter((part) => part !== "");
 }

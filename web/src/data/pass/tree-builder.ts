@@ -43,7 +43,8 @@ class TreeBuilder {
     splitIntoStretches(this.nodes);
     this.setDepths(root);
     this.markFailure();
-    sumFigures(this.document, this.nodes, root);
+    sumFigures(this.document, this.nodes, this.nodes.get(root)!);
+    for (const node of this.nodes.values()) if (node.host !== null) sumFigures(this.document, this.nodes, node);
     for (const [scope, rep] of this.scopeOf.entries()) this.nodeOfScope[scope] = this.nodeOfScope[rep] ?? null;
     return {
       form: this.form,
@@ -154,27 +155,23 @@ class TreeBuilder {
     const isModule = (scope: number): boolean => this.document.scopes[scope]!.address !== null;
     const inner = folded.findLast(isModule) ?? folded.at(-1);
     const className = inner !== undefined && isModule(inner) ? this.document.scopes[inner]!.name : "";
-    const key = `o${index}`;
     const name = inner === undefined ? null : this.relativeName(inner, around);
-    const node = new GraphNode({
-      key,
-      kind: "op",
+    return this.addOpNode(index, className, name ?? opTitle(op), name ?? opLabel(op, ops.length), {
       parent,
       ops,
       scopes: folded.flatMap((scope) => this.callsOfScope.get(scope) ?? []),
-      scope: op.scope,
-      title: name ?? opTitle(op),
-      label: name ?? opLabel(op, ops.length),
-      className,
-      subtitle: opSubtitle(op, className, this.document),
       times: timesText(ops),
       marks: marksOf(ops.map((one) => this.document.ops[one]!)),
-      opKind: op.kind,
-      type: op.type,
-      order: index,
       chips: paramChips(op, this.document),
     });
-    this.nodes.set(key, node);
+  }
+
+  private addOpNode(index: number, className: string, title: string, label: string, given: Partial<GraphNode>): string {
+    const op = this.document.ops[index]!;
+    const key = `o${index}`;
+    const subtitle = opSubtitle(op, className, this.document);
+    const { scope, kind: opKind, type } = op;
+    this.nodes.set(key, new GraphNode({ key, kind: "op", parent: null, scope, title, label, className, subtitle, opKind, type, order: index, ...given }));
     return key;
   }
 
@@ -202,22 +199,7 @@ class TreeBuilder {
     }
     if (this.nodes.has(key)) return;
     this.nodeOfOp[index] = key;
-    const node = new GraphNode({
-      key,
-      kind: "op",
-      parent: box.parent,
-      host,
-      ops: [index],
-      scope: op.scope,
-      title: text,
-      label: text,
-      subtitle: opSubtitle(op, "", this.document),
-      marks: marksOf([op]),
-      opKind: op.kind,
-      type: op.type,
-      order: index,
-    });
-    this.nodes.set(key, node);
+    this.addOpNode(index, "", text, text, { parent: box.parent, host, ops: [index], marks: marksOf([op]) });
   }
 
   /** The box that a chip without readers stands beside: the next one in the same call, else the nearest. */
@@ -273,12 +255,9 @@ function chipText(op: OpEntry): string {
   return op.kind === "buffer" ? parts.at(-1)! : name;
 }
 
-// --- Which ops are boxes of the drawing, and which stand as a chip beside another.
-
 /** `upkeep` is an op that only keeps a buffer up to date, such as counting the batches of a batch norm. */
 type OpRole = "box" | "buffer" | "source" | "upkeep";
 
-/** The role of each op, by its index. */
 function opRoles(ops: readonly OpEntry[]): OpRole[] {
   const isUpkeep = upkeep(ops);
   const roles = ops.map((op, index): OpRole => {
@@ -297,24 +276,13 @@ function upkeep(ops: readonly OpEntry[]): Uint8Array {
     const readsBuffersOnly = op.parents.every(([parent]) => ops[parent]?.kind === "buffer" || found[parent] === 1);
     if (readsBuffersOnly) found[index] = 1;
   }
+  // What an ordinary op reads is ordinary, and so is all that leads to it: nothing is read before it was made.
   for (let index = ops.length - 1; index >= 0; index -= 1) {
     if (found[index] === 1) continue;
-    for (const [parent] of ops[index]!.parents) if (parent >= 0) unmark(ops, found, parent);
+    for (const [parent] of ops[index]!.parents) if (parent >= 0) found[parent] = 0;
   }
   return found;
 }
-
-/** What an ordinary op reads is ordinary, and so is all that leads to it. */
-function unmark(ops: readonly OpEntry[], found: Uint8Array, start: number): void {
-  const waiting = [start];
-  for (let index = waiting.pop(); index !== undefined; index = waiting.pop()) {
-    if (found[index] !== 1) continue;
-    found[index] = 0;
-    for (const [parent] of ops[index]!.parents) if (parent >= 0) waiting.push(parent);
-  }
-}
-
-// --- Which calls of modules are one box in the rolled form.
 
 /**
  * For each scope the first scope that it is drawn as: itself, or in the rolled form the first call of the same
@@ -412,52 +380,38 @@ function stretchesOf(node: GraphNode, level: number, nodes: Map<string, GraphNod
   return keys;
 }
 
-// --- The figures of nodes: of an op over its passes, of a group over all that is in it.
-
-/** Sum up every node, from the inside out. */
-function sumFigures(document: PassDocument, nodes: ReadonlyMap<string, GraphNode>, root: string): void {
-  for (const node of nodes.values()) if (node.kind === "op") sumOps(document, node);
-  sumInside(document, nodes, nodes.get(root)!);
-}
-
-function sumOps(document: PassDocument, node: GraphNode): void {
+/** Sum up a node from the inside out. Returns the parameters used inside, so that shared ones count once. */
+function sumFigures(document: PassDocument, nodes: ReadonlyMap<string, GraphNode>, node: GraphNode): Set<number> {
   const params = new Set<number>();
   for (const index of node.ops) {
     const op = document.ops[index]!;
-    node.seconds += op.seconds;
-    node.numBytes += op.num_bytes;
-    if (op.backward_seconds !== null) node.backwardSeconds = (node.backwardSeconds ?? 0) + op.backward_seconds;
-    if (op.flops !== null) node.flops = (node.flops ?? 0) + op.flops;
-    node.hasGradient ||= hasGradient(document, op);
     for (const param of op.params) params.add(param);
-    node.numOps += 1;
+    addFigures(node, op.seconds, op.backward_seconds, op.num_bytes, op.flops, 1);
+    node.hasGradient ||= hasGradient(document, op);
+  }
+  for (const key of node.children) {
+    const child = nodes.get(key)!;
+    for (const param of sumFigures(document, nodes, child)) params.add(param);
+    addFigures(node, child.seconds, child.backwardSeconds, child.numBytes, child.flops, child.numOps);
+    node.hasGradient ||= child.hasGradient;
+    node.isFailed ||= child.isFailed;
   }
   node.numParams = numElements(document, params);
+  return params;
+}
+
+function addFigures(node: GraphNode, seconds: number, backward: number | null, bytes: number, flops: number | null, ops: number): void {
+  node.seconds += seconds;
+  node.numBytes += bytes;
+  node.numOps += ops;
+  if (backward !== null) node.backwardSeconds = (node.backwardSeconds ?? 0) + backward;
+  if (flops !== null) node.flops = (node.flops ?? 0) + flops;
 }
 
 /** Before any backward pass, what could have a gradient counts as having one. */
 function hasGradient(document: PassDocument, op: OpEntry): boolean {
   if (op.has_grad || op.backward_seconds !== null) return true;
   return document.num_backward_passes === 0 && op.requires_grad;
-}
-
-/** Returns the parameters used inside, so that shared ones count once. */
-function sumInside(document: PassDocument, nodes: ReadonlyMap<string, GraphNode>, node: GraphNode): Set<number> {
-  const params = new Set<number>();
-  for (const index of node.ops) for (const param of document.ops[index]!.params) params.add(param);
-  for (const key of node.children) {
-    const child = nodes.get(key)!;
-    for (const param of sumInside(document, nodes, child)) params.add(param);
-    node.seconds += child.seconds;
-    node.numBytes += child.numBytes;
-    if (child.backwardSeconds !== null) node.backwardSeconds = (node.backwardSeconds ?? 0) + child.backwardSeconds;
-    if (child.flops !== null) node.flops = (node.flops ?? 0) + child.flops;
-    node.hasGradient ||= child.hasGradient;
-    node.isFailed ||= child.isFailed;
-    node.numOps += child.numOps;
-  }
-  if (node.kind === "group") node.numParams = numElements(document, params);
-  return params;
 }
 
 function numElements(document: PassDocument, params: ReadonlySet<number>): number {

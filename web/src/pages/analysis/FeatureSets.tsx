@@ -1,11 +1,13 @@
 /** Which sets of features there are: in the top bar to choose one, and on the page of runs as a list. */
 import { sets } from "../../data/feature-sets";
-import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
+import { formatBytes, formatCount, formatNumberOf } from "../../data/format";
 import { addressOf, setParams } from "../../data/route";
+import { ShareBar } from "../../ui/Blank";
+import { PanelHead } from "../../ui/PanelHead";
 import { Picker } from "../../ui/Picker";
 import type { FeatureSetListing } from "../../wire";
 import { listing, samplesText, setId } from "./features";
-import "./feature-sets.css";
+import "./features.css";
 
 /** What was seen of one set says nothing about another. */
 const NO_PLACE = { layer: null, unit: null, sample: null, point: null, selection: null, run: null, embedding: null, cam: null, made: null };
@@ -14,13 +16,6 @@ export function FeaturePicker() {
   const all = sets.value ?? [];
   const now = listing.value;
   if (all.length === 0) return null;
-  const said = (
-    <>
-      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
-      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
-    </>
-  );
-  if (all.length === 1 && now !== null) return <span class="subject">{said}</span>;
   return (
     <Picker
       label="Sets of features"
@@ -34,8 +29,10 @@ export function FeaturePicker() {
       choose={(id) => {
         if (id !== setId.peek()) setParams({ ...NO_PLACE, set: id });
       }}
+      alone={all.length === 1 && now !== null ? "" : undefined}
     >
-      {said}
+      <span class="clip">{now?.name ?? "Choose a set of features"}</span>
+      {now !== null && <span class="muted clip ft-model">{now.model}</span>}
     </Picker>
   );
 }
@@ -46,11 +43,8 @@ export function FeatureSetsPart() {
   const all = sets.value ?? [];
   if (all.length === 0) return null;
   return (
-    <section class="feature-sets" aria-labelledby="feature-sets-title">
-      <div class="panel-head">
-        <h2 id="feature-sets-title">Features</h2>
-        <span class="muted fs-1">activations of whole data sets</span>
-      </div>
+    <section class="feature-sets" aria-label="Features">
+      <PanelHead title="Features" remark="activations of whole data sets" />
       <div class="feature-sets-body">
         <table class="table">
           <thead>
@@ -95,9 +89,7 @@ function Row({ of }: { of: FeatureSetListing }) {
           <td>
             <span class="feature-progress">
               {!of.is_complete && of.num_samples !== null && (
-                <span class="bar" role="progressbar" aria-label="Samples that are extracted" aria-valuenow={Math.round((100 * of.num_done) / Math.max(1, of.num_samples))}>
-                  <i style={{ width: formatShare(of.num_done, Math.max(1, of.num_samples)).replace("\u202f", "").replace(/[<>]/, "") }} />
-                </span>
+                <ShareBar label="Samples that are extracted" now={of.num_done} most={of.num_samples} />
               )}
               {samplesText(of)}
             </span>

@@ -1,6 +1,6 @@
 /** Activations of a whole data set: layers and their values, similarities, probes, and the projector. */
-import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { batch, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { isConnected, lastHeard } from "../../data/connection";
 import { sets } from "../../data/feature-sets";
 import { formatBytes, formatCount, formatNumberOf, formatShare } from "../../data/format";
@@ -8,45 +8,62 @@ import { sentence } from "../../data/network/words";
 import { addressOf } from "../../data/route";
 import * as page from "../../data/store";
 import { Facts } from "../../plot/tensor/Facts";
-import { DrawingOptions } from "../../stage3d/points/ProjectorOptions";
-import { Blank, Busy } from "../../ui/Blank";
+import { DrawingOptions } from "../../stage3d/points/PointsPanel";
+import { Projector } from "../../stage3d/points/Stage";
+import { type Embedding, readEmbedding, showEmbedding, startReducing } from "../../stage3d/points/embedding";
+import * as projector from "../../stage3d/points/store";
+import { Blank, Busy, MovingBar, ShareBar } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
 import { IconButton } from "../../ui/IconButton";
+import { PanelHead } from "../../ui/PanelHead";
 import { PanelPlace } from "../../ui/PanelPlace";
+import { type Column, RowTable } from "../../ui/RowTable";
 import { VirtualList } from "../../ui/VirtualList";
 import { Segments } from "../../ui/controls";
 import { panels, panelWidth, setPanel } from "../../ui/panels";
-import { useRowsInView } from "../../ui/scroll";
 import { formatAgo, now } from "../../ui/times";
 import type { FeatureLayer, FeatureSetAnswer, FeatureSetListing } from "../../wire";
+import { CountChoice, MoreSamples, Work } from "./Figure";
 import { ProbesView } from "./ProbesView";
-import { ProjectorView } from "./ProjectorView";
 import { SampleSimilarity } from "./Similarity";
 import { ValuesView } from "./ValuesView";
+import { basisText, samplesText, shapeText, useFollowed } from "./features";
 import * as store from "./features";
-import { samplesText, shapeText } from "./features";
 import "./analysis.css";
 import "./features.css";
 
 // --- All layers with what is to be known of each: shape, type, size, what was done to its values.
 
-const ROW_HEIGHT = 36;
-const HEAD_HEIGHT = 28;
-const HEAD = [
-  ["Layer", false],
-  ["Op", false],
-  ["Shape of a sample", true],
-  ["Units", true],
-  ["Type", false],
-  ["Size", true],
-  ["Transforms", false],
-] as const;
+const NONE = <span class="muted">none</span>;
 
+const COLUMNS: readonly Column<FeatureLayer>[] = [
+  { title: "Layer", look: "text clip", isHead: true, text: ({ name }) => name, hint: ({ name }) => name },
+  {
+    title: "Op",
+    look: "text clip",
+    text: ({ label }) => label,
+    hint: ({ label, address }) => (address === "" ? label : `${label}, output of ${address}`),
+  },
+  {
+    title: "Shape of a sample",
+    text: ({ shape }) => shapeText(shape),
+    hint: ({ shape, dims }) => shape.map((size, dim) => `${dims[dim] ?? "dimension"} ${size < 0 ? "varies" : formatCount(size)}`).join(", "),
+  },
+  { title: "Units", text: ({ num_units: count }) => (count === 0 ? <span class="muted">varies</span> : formatCount(count)) },
+  { title: "Type", look: "text", text: ({ dtype }) => dtype },
+  { title: "Size", text: (layer) => formatBytes(layer.num_bytes) },
+  {
+    title: "Transforms",
+    look: "text clip",
+    text: ({ transforms }) => transforms.join(", ") || NONE,
+    hint: ({ transforms }) => transforms.join(", "),
+  },
+];
+
+/** All layers with what is to be known of each: shape, type, size, what was done to its values. */
 function LayerTable() {
   const all = store.layers.value;
   const shown = filtered(all, filter.value);
-  const box = useRef<HTMLDivElement>(null);
-  const { first, end, reveal } = useRowsInView(box, shown.length, ROW_HEIGHT, HEAD_HEIGHT);
   if (all.length === 0) {
     return (
       <Blank icon="tree" title="This set has no layers">
@@ -57,26 +74,22 @@ function LayerTable() {
   const total = all.reduce((sum, { num_bytes: bytes }) => sum + bytes, 0);
   return (
     <>
-      <div class="ft-scroll" ref={box}>
-        <table class="table ft-table" aria-label="Layers" aria-rowcount={shown.length + 1} tabIndex={0} onKeyDown={(event) => store.stepLayer(event, shown, reveal)}>
-          <thead>
-            <tr>
-              {HEAD.map(([title, isNumber]) => (
-                <th key={title} scope="col" class={isNumber ? "num" : ""}>
-                  {title}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {first > 0 && <tr class="gap" style={{ height: `${first * ROW_HEIGHT}px` }} />}
-            {shown.slice(first, end).map((at) => (
-              <Row key={at} at={at} layer={all[at]!} />
-            ))}
-            {end < shown.length && <tr class="gap" style={{ height: `${(shown.length - end) * ROW_HEIGHT}px` }} />}
-          </tbody>
-        </table>
-      </div>
+      <RowTable
+        label="Layers"
+        look="ft-table"
+        rows={shown.map((at) => all[at]!)}
+        rowHeight={36}
+        headHeight={28}
+        columns={COLUMNS}
+        rowProps={(_, row) => ({
+          "aria-selected": shown[row] === store.layerAt.value,
+          onClick: () => store.chooseLayer(shown[row]!),
+          onDblClick: () => store.chooseLayer(shown[row]!, { see: "values" }),
+        })}
+        active={shown.indexOf(store.layerAt.value)}
+        goTo={(row) => store.chooseLayer(shown[row]!)}
+        keys={{ Enter: () => store.sight.choose("values") }}
+      />
       <p class="foot">
         <span>
           {formatNumberOf(all.length, "layer")}, {formatBytes(total)} of values in all
@@ -93,34 +106,6 @@ function LayerTable() {
         </span>
       </p>
     </>
-  );
-}
-
-function Row({ at, layer }: { at: number; layer: FeatureLayer }) {
-  const isChosen = at === store.layerAt.value;
-  return (
-    <tr
-      aria-rowindex={at + 2}
-      aria-selected={isChosen}
-      onClick={() => store.chooseLayer(at)}
-      onDblClick={() => store.chooseLayer(at, { see: "values" })}
-    >
-      <th scope="row" class="clip" title={layer.name}>
-        {layer.name}
-      </th>
-      <td class="text clip" title={layer.address === "" ? layer.label : `${layer.label}, output of ${layer.address}`}>
-        {layer.label}
-      </td>
-      <td title={layer.shape.map((size, dim) => `${layer.dims[dim] ?? "dimension"} ${size < 0 ? "varies" : formatCount(size)}`).join(", ")}>
-        {shapeText(layer.shape)}
-      </td>
-      <td>{layer.num_units === 0 ? <span class="muted">varies</span> : formatCount(layer.num_units)}</td>
-      <td class="text">{layer.dtype}</td>
-      <td>{formatBytes(layer.num_bytes)}</td>
-      <td class="text clip" title={layer.transforms.join(", ")}>
-        {layer.transforms.length === 0 ? <span class="muted">none</span> : layer.transforms.join(", ")}
-      </td>
-    </tr>
   );
 }
 
@@ -203,42 +188,47 @@ function Failed() {
   );
 }
 
-// --- What the set is: of which model and data, how much of it is there.
-
+/** What the set is: of which model and data, how much of it is there. */
 function SetFacts() {
   const listing = store.listing.value;
   const detail = store.detail.value;
+  if (listing === null) return <PanelHead title="Features" />;
   return (
     <>
-      <div class="panel-head">
-        <h2 class="clip" title={listing?.name}>
-          {listing?.name ?? "Features"}
-        </h2>
+      <PanelHead title={listing.name} />
+      <div class="pad-s ft-facts">
+        {!listing.is_complete && listing.note === "" && <Progress listing={listing} />}
+        <Facts
+          facts={[
+            listing.model !== "" && ["Model", listing.model],
+            listing.data !== "" && ["Data", listing.data],
+            ["Samples", samplesText(listing)],
+            detail !== null && ["Labels", labelsText(detail)],
+            ["Layers", formatCount(listing.num_layers)],
+            [
+              "On disk",
+              <>
+                {formatBytes(listing.num_bytes)} <span class="muted">{listing.storage}</span>
+              </>,
+            ],
+          ]}
+        />
+        {detail !== null && detail.notes.length > 0 && (
+          <details class="muted fs-1">
+            <summary>{formatNumberOf(detail.notes.length, "note")}</summary>
+            {detail.notes.map((note, at) => (
+              <p key={at} class="wrap">
+                {note}
+              </p>
+            ))}
+          </details>
+        )}
       </div>
-      {listing !== null && (
-        <div class="pad-s ft-facts">
-          {!listing.is_complete && listing.note === "" && <Progress listing={listing} />}
-          <Facts
-            facts={[
-              listing.model !== "" && ["Model", listing.model],
-              listing.data !== "" && ["Data", listing.data],
-              ["Samples", samplesText(listing)],
-              detail !== null && ["Labels", labelsText(detail)],
-              ["Layers", formatCount(listing.num_layers)],
-              [
-                "On disk",
-                <>
-                  {formatBytes(listing.num_bytes)} <span class="muted">{listing.storage}</span>
-                </>,
-              ],
-            ]}
-          />
-          {detail !== null && <Notes notes={detail.notes} />}
-        </div>
-      )}
     </>
   );
 }
+
+const EXTRACTED = "Samples that are extracted";
 
 /** Live: an extraction that goes on, or one that was left. */
 function Progress({ listing }: { listing: FeatureSetListing }) {
@@ -247,14 +237,7 @@ function Progress({ listing }: { listing: FeatureSetListing }) {
   const when = isConnected.value ? now.value : (lastHeard.value ?? now.value);
   return (
     <div class="ft-progress" role="status" aria-live="off">
-      <div
-        class={share === null ? "bar moving" : "bar"}
-        role="progressbar"
-        aria-label="Samples that are extracted"
-        aria-valuenow={share === null ? undefined : Math.round(share * 100)}
-      >
-        <i style={share === null ? {} : { width: `${share * 100}%` }} />
-      </div>
+      {share === null ? <MovingBar label={EXTRACTED} /> : <ShareBar label={EXTRACTED} now={Math.round(100 * share)} most={100} />}
       <span>
         {share === null ? "Extracting" : `${formatShare(done, all ?? 1)} extracted`}
         {updated > 0 && <span class="muted"> · last batch {formatAgo(updated, when)}</span>}
@@ -266,20 +249,6 @@ function Progress({ listing }: { listing: FeatureSetListing }) {
 function labelsText({ label_kind: kind, num_labels: count }: FeatureSetAnswer): string {
   if (kind === "none") return "none";
   return kind === "classes" ? formatNumberOf(count, "class", "classes") : "numbers";
-}
-
-function Notes({ notes }: { notes: readonly string[] }) {
-  if (notes.length === 0) return null;
-  return (
-    <details class="muted fs-1">
-      <summary>{formatNumberOf(notes.length, "note")}</summary>
-      {notes.map((note, at) => (
-        <p key={at} class="wrap">
-          {note}
-        </p>
-      ))}
-    </details>
-  );
 }
 
 // --- The layers, to choose one from: the same for all pictures.
@@ -303,10 +272,7 @@ function LayerList() {
   const more = (store.detail.value?.num_layers ?? 0) - all.length;
   return (
     <>
-      <div class="panel-head ft-rule">
-        <h2>Layers</h2>
-        <span class="muted fs-1">{shown.length < all.length ? `${formatCount(shown.length)} of ${formatCount(all.length)}` : ""}</span>
-      </div>
+      <PanelHead title="Layers" look="rule-t" remark={shown.length < all.length && `${formatCount(shown.length)} of ${formatCount(all.length)}`} />
       {all.length > 8 && (
         <div class="pad-s">
           <FilterField
@@ -351,4 +317,76 @@ function LayerListRow({ at, layer }: { at: number; layer: FeatureLayer }) {
       <span class="type clip">{shapeText(layer.shape)}</span>
     </div>
   );
+}
+
+// --- Samples of a layer as points: the projector, with labels as colours.
+
+interface Points {
+  readonly embedding: Embedding;
+  readonly note: string;
+}
+
+/** Give the points to the projector, for as long as they are shown here. */
+function useProjector(points: Points | null, numThen: number): void {
+  const source = page.source.value;
+  useEffect(() => {
+    if (source === null) return undefined;
+    // What another page has shown is not shown here.
+    forget();
+    const stop = startReducing(source);
+    return () => {
+      stop();
+      forget();
+    };
+  }, [source]);
+  useEffect(() => {
+    const layer = store.layer.peek();
+    if (points === null || layer === null) return;
+    const asked = { set_id: store.setId.peek(), layer: store.layerAt.peek(), most: store.numPoints.chosen };
+    showEmbedding({
+      place: { runId: asked.set_id, runName: store.listing.peek()?.name ?? "", name: layer.name },
+      record: JSON.stringify([asked.layer, asked.most, points.embedding.numPoints, numThen]),
+      step: null,
+      embedding: points.embedding,
+      reduceAs: (how) => ({ type: "feature_reduce", ...asked, ...how }),
+    });
+  }, [points]);
+}
+
+function ProjectorView() {
+  const [layer, at] = [store.layer.value, store.layerAt.value];
+  const about = at < 0 ? null : { layer: at, most: store.numPoints.chosen };
+  const asked = useFollowed("feature_points", about, ({ answer: { head, note }, buffer, offset }): Points | null =>
+    head === null ? null : { embedding: readEmbedding(head, buffer, offset), note },
+  );
+  const points = asked.isOwn ? asked.value : null;
+  useProjector(points, asked.numThen);
+  const isThere = projector.loaded.value !== null;
+  return (
+    <>
+      <div class="ft-controls">
+        <CountChoice name="Samples" of={store.numPoints} />
+        {points !== null && layer !== null && (
+          <span class="muted fs-1 clip" title={points.note}>
+            {layer.name} · {basisText(points.embedding.numPoints, asked.numThen)}
+            {points.note === "" ? ` · ${formatCount(layer.num_units)} units` : `. ${points.note}`}
+          </span>
+        )}
+        <span class="grow" />
+        {isThere && points === null && <Work what="Reading the samples" of={asked} isLine />}
+        {points !== null && <MoreSamples of={asked} />}
+      </div>
+      {isThere && asked.problem === "" ? <Projector look="ft-projector" /> : <Work what="Reading the samples" of={asked} />}
+    </>
+  );
+}
+
+function forget(): void {
+  batch(() => {
+    projector.loaded.value = null;
+    projector.coordinates.value = null;
+    projector.list.value = null;
+    projector.failure.value = null;
+    projector.reducing.value = null;
+  });
 }

@@ -1,21 +1,23 @@
 /** One picture with its name above it: of a layer, or of what takes its time; charts of items, plates of units. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Choice } from "../../data/address-choice";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatShape, formatShare, formatValue } from "../../data/format";
 import { sentence } from "../../data/network/words";
 import { themeTick } from "../../data/store";
 import { ColourScale } from "../../plot/ColourScale";
-import { type Picture, Pixels, shareUnder } from "../../plot/Pixels";
+import { type ChartProps, SmallChart, type Spot } from "../../plot/SmallChart";
+import { type Picture, Pixels, shareUnder } from "../../ui/Pixels";
 import { Legend } from "../../plot/labels";
-import { formatTicks, linearTicks } from "../../plot/ticks";
+import { type Axis, axisOf } from "../../plot/scale";
 import { cellOf, unitAt } from "../../stage3d/network/plates";
-import { Blank, Failed, ShareBar } from "../../ui/Blank";
+import { Blank, Failed, Hint, ShareBar } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
-import { Select } from "../../ui/Select";
+import { SelectField } from "../../ui/Select";
 import { rangeOf } from "../../ui/colour-scale";
-import { useSize } from "../../ui/useSize";
+import { actOn } from "../../ui/keys";
+import { type Room, useSize } from "../../ui/useSize";
 import type { Contrast as LabelContrast, Grid } from "../../wire";
 import { type chosenScale, table } from "./choice";
 import { type Followed, numDone } from "./features";
@@ -27,7 +29,6 @@ interface FigureProps {
   isBusy: boolean;
   controls?: ComponentChildren;
   facts?: ComponentChildren;
-  /** At the right. */
   aside?: ComponentChildren;
   look?: string;
   children: ComponentChildren;
@@ -58,8 +59,6 @@ export function Wait() {
   );
 }
 
-// --- A picture of each layer of a network; what came before stays while the next one is on its way.
-
 interface LayersProps<Value> {
   looks: readonly Look<Value>[];
   facts?: (value: Value) => ComponentChildren;
@@ -71,6 +70,7 @@ interface Noted {
   readonly head: { readonly note: string };
 }
 
+/** A picture of each layer of a network; what came before stays while the next one is on its way. */
 export function LayerFigures<Value extends Noted>({ looks, facts, draw }: LayersProps<Value>) {
   return (
     <div class="an-figures">
@@ -99,13 +99,6 @@ export function LayerFigures<Value extends Noted>({ looks, facts, draw }: Layers
   );
 }
 
-function stateOf({ isWanted, value, problem }: Look<unknown>): "failed" | "waiting" | "there" {
-  if (!isWanted) return "there";
-  // What was known stays, where it is the server that is gone.
-  if (problem !== "" && (value === null || isConnected.value)) return "failed";
-  return value === null ? "waiting" : "there";
-}
-
 function Foot({ note, children }: { note: string; children: ComponentChildren }) {
   return (
     <footer class="fs-2">
@@ -115,23 +108,52 @@ function Foot({ note, children }: { note: string; children: ComponentChildren })
   );
 }
 
+interface ItemViewProps<Value> extends Omit<LayersProps<Value>, "draw"> {
+  draw: (value: Value) => ComponentChildren;
+  /** What else is said of the item under the pointer. */
+  more?: string;
+  children?: ComponentChildren;
+}
+
+/** Pictures of items: below them the item under the pointer, and the labels of all. */
+export function ItemView<Value extends Noted>({ draw, more = "", children, ...rest }: ItemViewProps<Value>) {
+  const [all, place] = [items.value, current.value];
+  const isThere = all !== null && place !== null && place < all.steps.length;
+  return (
+    <>
+      <LayerFigures {...rest} draw={(value) => value !== null && draw(value)} />
+      <Reading hint="Point at an item to read it; click it to see it in the network." parts={isThere ? [describe(all, place), more] : null} />
+      <div class="an-below">
+        {children}
+        {all !== null && <Legend of={all} />}
+      </div>
+    </>
+  );
+}
+
+function stateOf({ isWanted, value, problem }: Look<unknown>): "failed" | "waiting" | "there" {
+  if (!isWanted) return "there";
+  // What was known stays, where it is the server that is gone.
+  if (problem !== "" && (value === null || isConnected.value)) return "failed";
+  return value === null ? "waiting" : "there";
+}
+
 // --- A picture of what takes its time; what came before is paler, while the next one is on its way.
 
 interface WorkProps {
   what: string;
   of: Followed<unknown>;
+  isLine?: boolean;
 }
 
 interface WorkFigureProps<Value> extends Omit<FigureProps, "isBusy" | "facts" | "children"> {
   what: string;
   of: Followed<Value>;
-  /** How many samples there were. */
-  numThen: number;
   facts: (value: Value) => string;
   draw: (value: Value) => ComponentChildren;
 }
 
-export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: WorkFigureProps<Value>) {
+export function WorkFigure<Value>({ what, of, facts, draw, ...rest }: WorkFigureProps<Value>) {
   const { value, isOwn } = of;
   const isShown = value !== null && (isOwn || (of.problem === "" && !of.isCancelled));
   return (
@@ -139,62 +161,59 @@ export function WorkFigure<Value>({ what, of, numThen, facts, draw, ...rest }: W
       {...rest}
       isBusy={of.progress !== null}
       facts={isShown && isOwn && facts(value)}
-      aside={isShown && (isOwn ? <MoreSamples numThen={numThen} again={of.retry} /> : <WorkLine what={what} of={of} />)}
+      aside={isShown && (isOwn ? <MoreSamples of={of} /> : <Work what={what} of={of} isLine />)}
     >
       {isShown ? <div class={isOwn ? "ft-body" : "ft-body old"}>{draw(value)}</div> : <Work what={what} of={of} />}
     </Figure>
   );
 }
 
-/** In the place of a picture that is not there yet: how far it is, with a way to stop it, or why there is nothing. */
-export function Work({ what, of }: WorkProps) {
-  if (of.problem !== "") return <Failed title="This cannot be shown" reason={sentence(of.problem)} retry={of.retry} />;
-  if (of.isCancelled) {
+/** How far it is, with a way to stop it, or why there is nothing: in the place of a picture, or in a line beside one. */
+export function Work({ what, of, isLine = false }: WorkProps) {
+  const { problem, progress, retry } = of;
+  const share = progress ?? 0;
+  if (problem !== "") {
+    if (!isLine) return <Failed title="This cannot be shown" reason={sentence(problem)} retry={retry} />;
     return (
+      <Hint text={sentence(problem)}>
+        <Link act={retry}>Try again</Link>
+      </Hint>
+    );
+  }
+  if (of.isCancelled) {
+    return isLine ? (
+      <span class="muted fs-1">
+        Cancelled. <Link act={retry}>Go on</Link>
+      </span>
+    ) : (
       <Blank icon="stop" title="Cancelled">
-        <button class="btn" onClick={of.retry}>
+        <button class="btn" onClick={retry}>
           Compute it
         </button>
       </Blank>
     );
   }
+  if (isLine && progress === null) return null;
   return (
-    <div class="blank late" aria-busy="true">
-      <Progress what={what} of={of} />
+    <div class={isLine ? "ft-working late" : "blank late"} role={isLine ? "status" : undefined} aria-busy="true">
+      <span>
+        {what} · {formatShare(share, 1)}
+      </span>
+      <ShareBar label={what} now={Math.round(100 * share)} most={100} />
+      {of.note !== "" && <span class="muted">{of.note}</span>}
+      <button key={of.since} class="btn sm late" style={{ animationDelay: "3s" }} onClick={of.cancel}>
+        Cancel
+      </button>
     </div>
   );
 }
 
-/** Beside a picture that is there in part, or still that of before. */
-export function WorkLine({ what, of }: WorkProps) {
-  if (of.problem !== "") {
-    return (
-      <span class="hint" role="alert">
-        {sentence(of.problem)} <Link act={of.retry}>Try again</Link>
-      </span>
-    );
-  }
-  if (of.isCancelled) {
-    return (
-      <span class="muted fs-1">
-        Cancelled. <Link act={of.retry}>Go on</Link>
-      </span>
-    );
-  }
-  if (of.progress === null) return null;
-  return (
-    <span class="ft-working late" role="status">
-      <Progress what={what} of={of} />
-    </span>
-  );
-}
-
 /** Said of what was computed while an extraction goes on: there are more samples by now. */
-export function MoreSamples({ numThen, again }: { numThen: number; again: () => void }) {
+export function MoreSamples({ of: { numThen, retry } }: Pick<WorkProps, "of">) {
   if (numDone.value <= numThen) return null;
   return (
     <span class="muted fs-1 ft-more">
-      {formatCount(numDone.value - numThen)} samples have come since. <Link act={again}>Update</Link>
+      {formatCount(numDone.value - numThen)} samples have come since. <Link act={retry}>Update</Link>
     </span>
   );
 }
@@ -207,33 +226,6 @@ export function Link({ act, children }: { act: () => void; children: string }) {
   );
 }
 
-/** After so long it can be cancelled. */
-const CANCEL_MS = 3000;
-
-function Progress({ what, of }: WorkProps) {
-  const share = of.progress ?? 0;
-  const [isLong, setIsLong] = useState(false);
-  useEffect(() => {
-    setIsLong(false);
-    const timer = setTimeout(() => setIsLong(true), CANCEL_MS);
-    return () => clearTimeout(timer);
-  }, [of.since]);
-  return (
-    <>
-      <span>
-        {what} · {formatShare(share, 1)}
-      </span>
-      <ShareBar label={what} now={Math.round(100 * share)} most={100} />
-      {of.note !== "" && <span class="muted">{of.note}</span>}
-      {isLong && (
-        <button class="btn sm" onClick={of.cancel}>
-          Cancel
-        </button>
-      )}
-    </>
-  );
-}
-
 // --- What stands beside pictures.
 
 /** One of several numbers to choose. Those above `all` are all there are. */
@@ -243,14 +235,13 @@ export function CountChoice({ name, of, all = numDone.value }: { name: string; o
   const shown = enough < 0 ? of.words : of.words.slice(0, enough + 1);
   const chosen = shown.some(([count]) => count === of.chosen) ? of.chosen : shown.at(-1)![0];
   return (
-    <label class="ft-choice">
-      <span>{name}</span>
-      <Select
-        value={String(chosen)}
-        options={shown.map(([count, text]) => [String(count), count >= all ? `all ${formatCount(all)}` : text])}
-        set={(next) => of.choose(Number(next))}
-      />
-    </label>
+    <SelectField
+      style="ft-choice"
+      name={name}
+      value={String(chosen)}
+      options={shown.map(([count, text]) => [String(count), count >= all ? `all ${formatCount(all)}` : text])}
+      set={(next) => of.choose(Number(next))}
+    />
   );
 }
 
@@ -276,16 +267,6 @@ export function Contrast({ of, hint, none }: { of: LabelContrast | null; hint: s
   );
 }
 
-/** Below the pictures of a network: what can be chosen for them, and the labels of the items. */
-export function Below({ children }: { children?: ComponentChildren }) {
-  return (
-    <div class="an-below">
-      {children}
-      {items.value !== null && <Legend of={items.value} />}
-    </div>
-  );
-}
-
 /** The colours of a picture with their limits, and what they mean. */
 export function ScaleNote({ of, said, children }: { of: ReturnType<typeof chosenScale>; said?: string; children?: ComponentChildren }) {
   return (
@@ -297,31 +278,26 @@ export function ScaleNote({ of, said, children }: { of: ReturnType<typeof chosen
   );
 }
 
-/** What is under the pointer, or where the keys have led, in a line below the pictures; `more` is said of the item, too. */
-export function ReadingLine({ more = "" }: { more?: string }) {
-  const [all, place] = [items.value, current.value];
-  if (all === null || place === null || place >= all.steps.length) {
-    return <p class="an-reading muted">Point at an item to read it; click it to see it in the network.</p>;
-  }
+/** What is under the pointer, or where the keys have led, in a line below the pictures: parts of it, or how to get there. */
+export function Reading({ hint, parts }: { hint: string; parts: readonly ComponentChildren[] | null }) {
   return (
     <p class="an-reading">
-      <b>{describe(all, place)}</b>
-      {more !== "" && <span>{more}</span>}
+      {parts === null && <span class="muted">{hint}</span>}
+      {parts?.map((part, at) => part !== "" && (at === 0 ? <b key={at}>{part}</b> : <span key={at}>{part}</span>))}
     </p>
   );
 }
 
 // --- Charts of items: the pointer and the keys lead to one of them, a click or Enter to its place in the network.
 
-/** Where an item is in a chart. */
-export interface Spot {
+interface ItemSpot {
   readonly place: number;
   readonly x: number;
   readonly y: number;
 }
 
 /** The item of the nearest of some spots, where one is so near. */
-export function nearestOf(spots: readonly Spot[], x: number, y: number, reach: number): number | null {
+export function nearestOf(spots: readonly ItemSpot[], { x, y }: Spot, reach: number): number | null {
   let [best, near] = [null as number | null, reach];
   for (const spot of spots) {
     const far = Math.hypot(spot.x - x, spot.y - y);
@@ -330,142 +306,98 @@ export function nearestOf(spots: readonly Spot[], x: number, y: number, reach: n
   return best;
 }
 
-interface Drawn {
-  readonly picture: ComponentChildren;
-  /** The item at a place; null where there is none. */
-  readonly itemAt?: (x: number, y: number) => number | null;
+export function Chart(props: Omit<ChartProps, "class" | "height">) {
+  return <SmallChart {...props} class="an-room an-chart" height="all" />;
 }
 
-interface ChartProps {
-  summary: string;
-  draw: (width: number, height: number) => Drawn;
-  /** What the keys go through. */
-  items?: Items;
-  order?: readonly number[];
+interface ItemChartProps extends Omit<ChartProps, "class" | "height"> {
+  items: Items;
+  order: readonly number[];
+  itemAt: (spot: Spot) => number | null;
 }
 
-export function Chart({ summary, draw, items: all, order = [] }: ChartProps) {
-  const [box, room] = useSize<HTMLDivElement>();
-  const [width, height] = [Math.floor(room.width), Math.floor(room.height)];
-  const isThere = width > 0 && height > 0;
-  const drawn = isThere ? draw(width, height) : null;
-  const pointing = all !== undefined && {
-    tabindex: 0,
-    onPointerMove: (event: PointerEvent) => {
-      const area = (event.currentTarget as Element).getBoundingClientRect();
-      current.value = drawn?.itemAt?.(event.clientX - area.left, event.clientY - area.top) ?? null;
-    },
-    onPointerLeave: () => (current.value = null),
-    onClick: () => current.peek() !== null && goToItem(all, current.peek()!),
-    onKeyDown: (event: KeyboardEvent) => stepItem(event, order, all),
-  };
+export function ItemChart({ items: all, order, itemAt, label, ...rest }: ItemChartProps) {
   return (
-    <div class="an-room" ref={box}>
-      {isThere && (
-        <svg class="an-chart" width={width} height={height} role="img" aria-label={summary} {...pointing}>
-          {drawn?.picture}
-        </svg>
-      )}
-    </div>
+    <Chart
+      {...rest}
+      label={label}
+      onPoint={(_, spot) => (current.value = spot === null ? null : itemAt(spot))}
+      onClick={() => current.peek() !== null && goToItem(all, current.peek()!)}
+      onKey={(event) => stepItem(event, order, all)}
+    />
   );
 }
 
 function stepItem(event: KeyboardEvent, order: readonly number[], all: Items): void {
-  const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -order.length, End: order.length }[event.key];
   const place = current.peek();
-  if (event.key === "Enter" && place !== null) {
-    event.preventDefault();
-    goToItem(all, place);
-  }
-  if (by === undefined || order.length === 0) return;
-  event.preventDefault();
-  event.stopPropagation();
-  const at = place === null ? -1 : order.indexOf(place);
-  const next = at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + by * (event.shiftKey ? 10 : 1)));
-  current.value = order[next] ?? null;
+  const to = (by: number) => (): void => {
+    const at = place === null ? -1 : order.indexOf(place);
+    const next = at < 0 ? 0 : Math.max(0, Math.min(order.length - 1, at + by * (event.shiftKey ? 10 : 1)));
+    current.value = order[next] ?? null;
+  };
+  actOn(event, {
+    ...{ ArrowRight: to(1), ArrowDown: to(1), ArrowLeft: to(-1), ArrowUp: to(-1) },
+    ...{ Home: to(-order.length), End: to(order.length) },
+    Enter: place === null ? undefined : () => goToItem(all, place),
+  });
 }
 
-/** From values to pixels along one side of a chart. */
-export function axisOf(low: number, high: number, from: number, to: number) {
-  return { low, high, at: (value: number): number => from + ((value - low) / (high - low)) * (to - from) };
-}
-
-/** One that has nought and all of the values. */
-export function axisWithZero(values: Iterable<number>, from: number, to: number) {
+export function axisWithZero(values: Iterable<number>, most?: number): Axis {
   const { min, max } = rangeOf([0, ...values])!;
-  return axisOf(min, max > min ? max : min + 1, from, to);
+  return axisOf({ low: min, high: max > min ? max : min + 1 }, most);
 }
-
-/** Lines across a chart at easy numbers, which stand at the left. */
-export function Levels({ of, most, left, right }: { of: ReturnType<typeof axisOf>; most?: number; left: number; right: number }) {
-  const ticks = linearTicks(of, most);
-  const texts = formatTicks(ticks);
-  return (
-    <>
-      {ticks.map((tick, at) => (
-        <g key={tick}>
-          <path class="grid" d={`M${left} ${Math.round(of.at(tick)) + 0.5}H${right}`} />
-          <text class="e" x={left - 6} y={of.at(tick) + 4}>
-            {texts[at]}
-          </text>
-        </g>
-      ))}
-    </>
-  );
-}
-
-// --- The plate of a layer as a picture: point at a unit to read it, click it to choose it.
 
 interface PlateProps {
-  grid: Grid;
+  /** By the room that there is. */
+  grid: Grid | ((room: Room) => Grid);
   /** Units as pixels. It is painted anew with any of `by`, and with the theme. */
-  paint: () => Picture;
+  paint: (grid: Grid) => Picture;
   by: readonly unknown[];
   summary: string;
   /** What stands below it: of the unit under the pointer, or of the one that is chosen. */
-  read: (unit: number | null) => string;
-  /** The unit that is outlined. */
+  read?: (unit: number | null) => string;
   chosen?: number | null;
-  /** Without it units cannot be chosen. */
   onChoose?: (unit: number) => void;
+  /** Cells of a small layer are no larger than this. */
+  largest?: number;
 }
 
-/** Cells of a small layer are no larger than this. */
-const LARGEST_CELL = 40;
-
-export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose }: PlateProps) {
+export function Plate({ grid: given, paint, by, summary, read, chosen = null, onChoose, largest = 40 }: PlateProps) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [box, room] = useSize<HTMLDivElement>();
-  const picture = useMemo(paint, [...by, grid, themeTick.value]);
+  const grid = useMemo(() => (typeof given === "function" ? given(room) : given), [...by, room, typeof given === "function" || given]);
+  const picture = useMemo(() => paint(grid), [...by, grid, themeTick.value]);
   const { width, height } = picture;
-  const cell = Math.min(LARGEST_CELL, (room.width - 8) / width, (room.height - 8) / height);
+  const cell = Math.min(largest, (room.width - 8) / width, (room.height - 8) / height);
   const unitUnder = (event: MouseEvent): number | null => {
     const [across, down] = shareUnder(event);
     return unitAt(grid, { column: Math.floor(across * width), row: Math.floor(down * height) });
   };
-  const move = (event: KeyboardEvent): void => {
-    const by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[event.key];
-    if (by === undefined || onChoose === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
+  const to = (columns: number, rows: number) => (): void => {
     let { column, row } = cellOf(grid, chosen ?? 0);
+    let unit = chosen === null ? 0 : null;
     // Over the gap between two tiles.
-    for (let tries = 0; tries <= grid.gap; tries++) {
-      [column, row] = [column + by[0]!, row + by[1]!];
-      const unit = chosen === null ? 0 : unitAt(grid, { column, row });
-      if (unit !== null) {
-        onChoose(unit);
-        return;
-      }
+    for (let tries = 0; unit === null && tries <= grid.gap; tries++) {
+      [column, row] = [column + columns, row + rows];
+      unit = unitAt(grid, { column, row });
     }
+    if (unit !== null) onChoose?.(unit);
   };
+  const keys = { ArrowRight: to(1, 0), ArrowLeft: to(-1, 0), ArrowDown: to(0, 1), ArrowUp: to(0, -1) };
   const place = chosen === null ? null : cellOf(grid, chosen);
   const side = `${Math.max(4, cell)}px`;
   return (
     <div class="an-part">
       <div class="an-room" ref={box}>
         {cell > 0 && (
-          <div class="an-plate" style={{ width: `${width * cell}px`, height: `${height * cell}px` }} role="img" aria-label={summary} tabIndex={0} onKeyDown={move}>
+          <div
+            class="an-plate"
+            style={{ width: `${width * cell}px`, height: `${height * cell}px` }}
+            role="img"
+            aria-label={summary}
+            tabIndex={read === undefined ? undefined : 0}
+            onKeyDown={(event) => onChoose !== undefined && actOn(event, keys)}
+          >
             <Pixels
               picture={picture}
               class={onChoose === undefined ? "" : "can"}
@@ -482,7 +414,7 @@ export function Plate({ grid, paint, by, summary, read, chosen = null, onChoose 
           </div>
         )}
       </div>
-      <p class="an-reading">{read(pointed ?? chosen)}</p>
+      {read !== undefined && <p class="an-reading">{read(pointed ?? chosen)}</p>}
     </div>
   );
 }

@@ -3,14 +3,15 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useRef, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare } from "../../data/format";
 import { CellTable } from "../../plot/CellTable";
-import { formatTicks, linearTicks, niceSpan } from "../../plot/ticks";
+import { axisOf, shareOf } from "../../plot/scale";
+import { niceSpan } from "../../plot/ticks";
 import { Blank } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { rangeOf, type Scale, stepClass } from "../../ui/colour-scale";
 import { Segments } from "../../ui/controls";
 import { useSize } from "../../ui/useSize";
 import type { FeatureProbe } from "../../wire";
-import { CountChoice, Figure, MoreSamples, Work, WorkLine } from "./Figure";
+import { CountChoice, Figure, MoreSamples, Reading, Work } from "./Figure";
 import { evenly } from "./Similarity";
 import { zoom } from "./choice";
 import * as store from "./features";
@@ -18,12 +19,11 @@ import { basisText, type Followed, useFollowed } from "./features";
 
 const MOST_LAYERS = 128;
 
-/** By the number of the layer. */
 interface Probed {
+  /** By the number of the layer. */
   readonly probes: ReadonlyMap<number, FeatureProbe>;
   /** The one that is being probed. */
   readonly at: number | null;
-  readonly numDone: number;
 }
 
 export function ProbesView() {
@@ -37,12 +37,11 @@ export function ProbesView() {
 }
 
 function useProbes(layers: number[], kind: "ridge" | "logistic"): Followed<Probed> {
-  const done = store.numDone.value;
   const asked = { layers, kind, folds: store.numFolds.chosen, most: store.numProbed.chosen };
   return useFollowed("feature_probes", layers.length === 0 ? null : asked, ({ answer }, before: Probed | null) => {
     const probes = new Map(before?.probes);
     for (const probe of answer.probes) probes.set(probe.layer, probe);
-    return { probes, at: answer.is_done ? null : (answer.at ?? before?.at ?? null), numDone: before?.numDone ?? done };
+    return { probes, at: answer.is_done ? null : (answer.at ?? before?.at ?? null) };
   });
 }
 
@@ -61,67 +60,48 @@ function Probes() {
         <CountChoice name="Folds" of={store.numFolds} all={Infinity} />
         <Check {...zoom}>Scores only</Check>
         <span class="grow" />
-        {value !== null && <WorkLine what={`Probing ${all[value.at ?? -1]?.name ?? ""}`.trim()} of={asked} />}
-        {value !== null && asked.progress === null && <MoreSamples numThen={value.numDone} again={asked.retry} />}
+        {value !== null && <Work what={`Probing ${all[value.at ?? -1]?.name ?? ""}`.trim()} of={asked} isLine />}
+        {value !== null && asked.progress === null && <MoreSamples of={asked} />}
       </div>
-      {value === null ? <Work what="Probing" of={asked} /> : <Shown of={value} chosen={chosen} isBusy={asked.progress !== null} />}
+      {value === null ? <Work what="Probing" of={asked} /> : <Shown of={value} chosen={chosen} asked={asked} />}
     </>
   );
 }
 
-function Shown({ of, chosen, isBusy }: { of: Probed; chosen: number[]; isBusy: boolean }) {
+function Shown({ of, chosen, asked }: { of: Probed; chosen: number[]; asked: Followed<Probed> }) {
   const first = [...of.probes.values()].find(({ why }) => why === "");
   const numAll = store.layers.value.length;
+  const probe = of.probes.get(store.layerAt.value);
+  const facts = [
+    ...(first === undefined ? [] : [first.kind, `${store.numFolds.chosen} folds`, basisText(first.num_samples, asked.numThen)]),
+    ...(numAll > chosen.length ? [`${MOST_LAYERS} of ${formatCount(numAll)} layers`] : []),
+  ];
   return (
     <div class="ft-two ft-probes">
-      <Figure
-        label="Probes"
-        name={first?.metric === "r2" ? "R² by layer" : "Accuracy by layer"}
-        isBusy={isBusy}
-        facts={
-          <>
-            {first !== undefined && `${first.kind} · ${store.numFolds.chosen} folds · ${basisText(first.num_samples, of.numDone)}`}
-            {numAll > chosen.length && ` · ${MOST_LAYERS} of ${formatCount(numAll)} layers`}
-          </>
-        }
-      >
+      <Figure label="Probes" name={first?.metric === "r2" ? "R² by layer" : "Accuracy by layer"} isBusy={asked.progress !== null} facts={facts.join(" · ")}>
         <ProbeChart of={of} layers={chosen} />
       </Figure>
-      <Confusion probe={of.probes.get(store.layerAt.value)} />
+      <Figure
+        label="Confusions"
+        name={store.layer.value?.name ?? ""}
+        isBusy={false}
+        look="ft-confusion"
+        facts={probe?.why === "" && probe.metric === "accuracy" && "right label down, what was said across"}
+      >
+        {probe !== undefined && probe.confusion.length > 0 ? <Counts probe={probe} /> : <Instead probe={probe} />}
+      </Figure>
     </div>
   );
 }
 
-// --- Which labels a probe takes for which others: a row for each right label, a column for what was said.
-
 /** Numbers can be read in cells of this many labels. */
 const MOST_NUMBERS = 16;
 
-function Confusion({ probe }: { probe: FeatureProbe | undefined }) {
-  const hasLabels = probe?.why === "" && probe.metric === "accuracy";
-  return (
-    <Figure
-      label="Confusions"
-      name={store.layer.value?.name ?? ""}
-      isBusy={false}
-      look="ft-confusion"
-      facts={hasLabels && "right label down, what was said across"}
-    >
-      {probe === undefined && <p class="muted fs-2">Not probed yet.</p>}
-      {probe !== undefined && (probe.confusion.length > 0 ? <Counts probe={probe} /> : <Instead probe={probe} />)}
-    </Figure>
-  );
-}
-
-function Instead({ probe }: { probe: FeatureProbe }) {
-  if (probe.why !== "") return <p class="hint">{probe.why}</p>;
-  return (
-    <p class="muted fs-2">
-      {probe.metric === "r2"
-        ? `R² is the share of the variance of the labels that is read from ${formatNumberOf(probe.num_units, "unit")}: 1 is all, 0 is no more than their mean.`
-        : "There are too many labels for a table of confusions."}
-    </p>
-  );
+function Instead({ probe }: { probe: FeatureProbe | undefined }) {
+  if (probe !== undefined && probe.why !== "") return <p class="hint">{probe.why}</p>;
+  const whole = `R² is the share of the variance of the labels that is read from ${formatNumberOf(probe?.num_units ?? 0, "unit")}: 1 is all, 0 is no more than their mean.`;
+  const text = probe?.metric === "r2" ? whole : "There are too many labels for a table of confusions.";
+  return <p class="muted fs-2">{probe === undefined ? "Not probed yet." : text}</p>;
 }
 
 function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: FeatureProbe }) {
@@ -145,15 +125,10 @@ function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: 
       <div class="ft-cells">
         <CellTable label="Confusions" rows={labels} head="across" hasNumbers={labels.length <= MOST_NUMBERS} cell={cell} onPoint={setAt} look="ft-square" />
       </div>
-      <p class="an-reading">
-        {at === null ? (
-          <span class="muted">
-            {formatCount(numRight)} of {formatCount(all)} right ({formatShare(numRight, all)}), from {formatNumberOf(numUnits, "unit")}
-          </span>
-        ) : (
-          <span>{cell(...at).title}</span>
-        )}
-      </p>
+      <Reading
+        hint={`${formatCount(numRight)} of ${formatCount(all)} right (${formatShare(numRight, all)}), from ${formatNumberOf(numUnits, "unit")}`}
+        parts={at && ["", cell(...at).title]}
+      />
     </>
   );
 }
@@ -161,8 +136,6 @@ function Counts({ probe: { labels, confusion, num_units: numUnits } }: { probe: 
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }
-
-// --- A row for each layer: the folds as points, their mean, and chance as a line.
 
 /** Where scores stand: from nought, with chance, up to the best; or as far as scores reach, and no further. */
 export function spanOf(probes: Iterable<FeatureProbe>, isZoomed: boolean): { low: number; high: number } {
@@ -179,17 +152,15 @@ export function spanOf(probes: Iterable<FeatureProbe>, isZoomed: boolean): { low
 function ProbeChart({ of: { probes, at }, layers }: { of: Probed; layers: readonly number[] }) {
   const [box, room] = useSize<HTMLDivElement>();
   const list = useRef<HTMLUListElement>(null);
-  const span = spanOf(probes.values(), zoom.isOn);
-  const ticks = linearTicks(span, room.width < 320 ? 3 : 5);
-  const texts = formatTicks(ticks);
-  const place = (score: number): string => `${(100 * (Math.max(span.low, score) - span.low)) / (span.high - span.low)}%`;
+  const axis = axisOf(spanOf(probes.values(), zoom.isOn), room.width < 320 ? 3 : 5);
+  const place = (score: number): string => `${100 * shareOf(axis, Math.max(axis.low, score))}%`;
   const known = [...probes.values()].find(({ chance }) => chance !== null)?.chance ?? null;
   const lines = (
     <>
-      {ticks.map((tick) => (
-        <i key={tick} class="ft-tick" style={{ left: place(tick) }} />
+      {axis.ticks.map(({ value }) => (
+        <i key={value} class="ft-tick" style={{ left: place(value) }} />
       ))}
-      {known !== null && known >= span.low && known <= span.high && <i class="ft-chance" style={{ left: place(known) }} />}
+      {known !== null && known >= axis.low && known <= axis.high && <i class="ft-chance" style={{ left: place(known) }} />}
     </>
   );
   const reveal = (row: number): void => list.current?.children[row]?.scrollIntoView({ block: "nearest" });
@@ -198,9 +169,9 @@ function ProbeChart({ of: { probes, at }, layers }: { of: Probed; layers: readon
       <div class="ft-chart-axis" aria-hidden="true">
         <span />
         <span class="ft-track">
-          {ticks.map((tick, one) => (
-            <span key={tick} style={{ left: place(tick) }}>
-              {texts[one]}
+          {axis.ticks.map(({ value, label }) => (
+            <span key={value} style={{ left: place(value) }}>
+              {label}
             </span>
           ))}
         </span>
@@ -231,10 +202,8 @@ function ProbeChart({ of: { probes, at }, layers }: { of: Probed; layers: readon
 interface RowProps {
   layer: number;
   probe: FeatureProbe | undefined;
-  /** What is said until it is probed. */
   waiting: string;
   place: (score: number) => string;
-  /** Ticks and chance. */
   lines: ComponentChildren;
 }
 
@@ -255,7 +224,12 @@ function Row({ layer, probe, waiting, place, lines }: RowProps) {
       </span>
       <span class="ft-track" aria-hidden="true">
         {lines}
-        {probe !== undefined && (score === null ? <Why text={said} /> : <Scores probe={probe} place={place} />)}
+        {probe !== undefined && score === null && (
+          <span class="ft-state hint" title={said}>
+            {said}
+          </span>
+        )}
+        {score !== null && <Scores probe={probe!} place={place} />}
       </span>
       <span class={score === null ? "num muted" : "num"}>{score ?? (probe === undefined && waiting)}</span>
     </li>
@@ -265,14 +239,6 @@ function Row({ layer, probe, waiting, place, lines }: RowProps) {
 /** Null where there is none. */
 function scoreOf(probe: FeatureProbe | undefined): string | null {
   return probe?.mean == null ? null : `${threeDigits(probe.mean)} ± ${threeDigits(probe.std ?? 0)}`;
-}
-
-function Why({ text }: { text: string }) {
-  return (
-    <span class="ft-state hint" title={text}>
-      {text}
-    </span>
-  );
 }
 
 function Scores({ probe, place }: { probe: FeatureProbe } & Pick<RowProps, "place">) {

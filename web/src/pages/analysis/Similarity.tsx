@@ -2,20 +2,21 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatValue } from "../../data/format";
-import { rank, runId } from "../../data/network/moments";
-import { askOf } from "../../data/requests";
+import { rank } from "../../data/network/moments";
 import { setParams } from "../../data/route";
-import { useAsked } from "../../data/useAsked";
+import { type Replied, useReply } from "../../data/useAsked";
 import { CellTable, hundredths, likenessCell } from "../../plot/CellTable";
 import { ColourScale } from "../../plot/ColourScale";
-import { type Cell, Matrix } from "../../plot/Matrix";
+import { type Cell, Matrix, type MatrixProps } from "../../plot/Matrix";
 import { NumberTable } from "../../plot/NumberTable";
 import { type Labelled, Legend } from "../../plot/labels";
+import { Hint } from "../../ui/Blank";
 import { type Range, rangeOf, type Scale } from "../../ui/colour-scale";
+import { PanelHead } from "../../ui/PanelHead";
 import { Segments } from "../../ui/controls";
-import type { Contrast as LabelContrast, FeatureLayersAnswer, FeatureRows, NetLikenessAnswer, NetSimilarityAnswer } from "../../wire";
-import { Below, Contrast, CountChoice, Figure, LayerFigures, Link, ReadingLine, ScaleNote, TableCheck, WorkFigure } from "./Figure";
-import { chosenScale, type Metric, table } from "./choice";
+import type { Contrast as LabelContrast, FeatureLayersAnswer, FeatureRows, NetSimilarityAnswer } from "../../wire";
+import { Contrast, CountChoice, Figure, ItemView, Link, Reading, ScaleNote, TableCheck, WorkFigure } from "./Figure";
+import { chosenScale, type Metric, METRICS, table } from "./choice";
 import * as features from "./features";
 import { basisText, sampleName, useFollowed } from "./features";
 import * as network from "./network";
@@ -44,29 +45,22 @@ export function openingScale(kind: Metric, range: Range | null): Scale {
   return { map: "seq", low: Math.min(0.9, Math.floor(range.min * 10) / 10), high: 1 };
 }
 
-// --- A matrix of items or samples, or as many of its numbers as can be read in a table.
-
 const MOST_IN_TABLE = 48;
 /** Fewer labels are named beside the picture. */
 export const MOST_BESIDE = 20;
 
-interface PairsProps {
-  of: Labelled;
+interface PairsProps extends Pick<MatrixProps, "of" | "scale" | "at" | "onAt"> {
   pairs: Pairs;
-  /** Of the columns of a table. */
+  /** Of the columns of a table, and of its rows. */
   names: readonly string[];
-  /** Of its rows. */
   nameOf: (row: number) => ComponentChildren;
   what: "item" | "sample";
-  scale: Scale;
-  at: Cell | null;
-  onAt: (cell: Cell | null) => void;
   onChoose: (row: number) => void;
   /** For those who do not see it, but for the range. */
   summary: readonly [what: string, key: string];
 }
 
-function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale, at, onAt, onChoose, summary }: PairsProps) {
+function PairsPicture({ pairs: { values, range }, names, nameOf, what, onChoose, summary, ...rest }: PairsProps) {
   const count = names.length;
   if (table.isOn) {
     const shown = names.slice(0, MOST_IN_TABLE);
@@ -82,29 +76,18 @@ function PairsPicture({ of, pairs: { values, range }, names, nameOf, what, scale
   const rangeText = range === null ? "" : `, of pairs from ${formatValue(range.min, 3)} to ${formatValue(range.max, 3)}`;
   return (
     <Matrix
+      {...rest}
       values={values}
       numRows={count}
       numColumns={count}
-      of={of}
       isSquare
-      scale={scale}
-      at={at}
-      onAt={onAt}
       onChoose={({ row }) => onChoose(row)}
       summary={`How alike ${summary[0]}${rangeText}. Arrows move, Enter shows ${summary[1]}.`}
     />
   );
 }
 
-// --- Items of a network: a matrix for each layer that is looked at, on one scale.
-
 type Seen = Analysed<"net_similarity", Pairs>;
-
-const SCALE_WORDS: Record<Metric, string> = {
-  correlation: "Correlation of two items over units",
-  cosine: "Cosine of two items over units",
-  euclidean: "Distance of two items over units",
-};
 
 export function ItemSimilarity() {
   const kind = network.metric.chosen;
@@ -117,23 +100,20 @@ export function ItemSimilarity() {
   const range = rangeOf(found.flatMap(({ data }) => (data.range === null ? [] : [data.range.min, data.range.max])));
   const scale = chosenScale(kind, range, usualScale(kind, range));
   return (
-    <>
-      <LayerFigures
-        looks={looks}
-        facts={({ head }) => (
-          <Contrast
-            of={head.contrast}
-            none="Without labels there is no contrast."
-            hint={`How much ${kind === "euclidean" ? "nearer" : "more alike"} items of one label are`}
-          />
-        )}
-        draw={(value) => value !== null && <ItemPairs value={value} scale={scale.scale} other={other} onPair={setOther} />}
-      />
-      <ReadingLine more={pairText(found, current.value, other)} />
-      <Below>
-        <ScaleNote of={scale} said={SCALE_WORDS[kind]} />
-      </Below>
-    </>
+    <ItemView
+      looks={looks}
+      facts={({ head }) => (
+        <Contrast
+          of={head.contrast}
+          none="Without labels there is no contrast."
+          hint={`How much ${kind === "euclidean" ? "nearer" : "more alike"} items of one label are`}
+        />
+      )}
+      draw={(value) => <ItemPairs value={value} scale={scale.scale} other={other} onPair={setOther} />}
+      more={pairText(found, current.value, other)}
+    >
+      <ScaleNote of={scale} said={`${METRICS.find(([name]) => name === kind)![1]} of two items over units`} />
+    </ItemView>
   );
 }
 
@@ -212,14 +192,13 @@ function pairText([first, second]: readonly Seen[], place: number | null, other:
   return `with ${itemName(first.items, other)}: ${values.join(" and ")}`;
 }
 
-// --- Samples of a set, as one layer sees them, beside its layers, each with every other.
-
 interface Similar extends Pairs {
   readonly rows: FeatureRows;
   readonly contrast: LabelContrast | null;
   readonly note: string;
 }
 
+/** Samples of a set, as one layer sees them, beside its layers, each with every other. */
 export function SampleSimilarity() {
   return (
     <>
@@ -251,7 +230,6 @@ function Samples() {
       name={name}
       what="Comparing samples"
       of={found}
-      numThen={found.value?.rows.num_done ?? 0}
       facts={({ rows }) => `samples by samples · ${basisText(rows.samples.length, rows.num_done)}`}
       draw={(value) => <SamplePairs of={value} />}
     />
@@ -284,17 +262,10 @@ function SamplePairs({ of }: { of: Similar }) {
   return (
     <>
       {picture}
-      <p class="an-reading">
-        {at === null ? (
-          <span class="muted">Point at a pair to read it; click it to see the values of its sample.</span>
-        ) : (
-          <>
-            <b>{sampleName(rows, at.row)}</b>
-            <span>and {sampleName(rows, at.column)}</span>
-            <span>{formatValue(values[at.row * count + at.column]!, 3)}</span>
-          </>
-        )}
-      </p>
+      <Reading
+        hint="Point at a pair to read it; click it to see the values of its sample."
+        parts={at && [sampleName(rows, at.row), `and ${sampleName(rows, at.column)}`, formatValue(values[at.row * count + at.column]!, 3)]}
+      />
       <footer class="ft-foot">
         <ScaleNote of={scale} />
         <Contrast of={contrast} none="Without classes there is no contrast." hint="How much more alike samples of one label are" />
@@ -304,8 +275,6 @@ function SamplePairs({ of }: { of: Similar }) {
     </>
   );
 }
-
-// --- How alike layers are to one another: of a set by RSA or by linear CKA, beside its samples.
 
 /** Each with every other; of more layers, so many. */
 const MOST_LAYERS = 64;
@@ -324,16 +293,15 @@ export function evenly(count: number, most: number): number[] {
 interface Compared {
   readonly head: FeatureLayersAnswer;
   readonly values: Float32Array;
-  readonly numDone: number;
 }
 
 function LayerMatrix() {
   const numAll = features.layers.value.length;
   const layers = evenly(numAll, MOST_LAYERS);
-  const [method, numDone] = [features.comparison.chosen, features.numDone.value];
+  const method = features.comparison.chosen;
   const asked = { layers, method, metric: features.metric.chosen, most: features.numSimilar.chosen };
   const found = useFollowed("feature_layers", numAll < 2 ? null : asked, (reply): Compared | null =>
-    reply.answer.is_done ? { head: reply.answer, values: singlesOf(reply, reply.answer.layers.length ** 2), numDone } : null,
+    reply.answer.is_done ? { head: reply.answer, values: singlesOf(reply, reply.answer.layers.length ** 2) } : null,
   );
   if (numAll < 2) {
     return (
@@ -348,9 +316,8 @@ function LayerMatrix() {
       name="Layers compared"
       what="Comparing layers"
       of={found}
-      numThen={found.value?.numDone ?? 0}
       controls={<Segments label="Compared by" {...features.comparison} />}
-      facts={(value) => `${basisText(value.head.num_samples, value.numDone)}${numAll > MOST_LAYERS ? ` · ${MOST_LAYERS} of ${formatCount(numAll)} layers` : ""}`}
+      facts={(value) => `${basisText(value.head.num_samples, found.numThen)}${numAll > MOST_LAYERS ? ` · ${MOST_LAYERS} of ${formatCount(numAll)} layers` : ""}`}
       draw={(value) => <Cells of={value} method={method} />}
     />
   );
@@ -394,44 +361,25 @@ function LeftOut({ of }: { of: readonly (readonly [layer: string, why: string])[
 
 // --- Of a network, at the right of its items: with how much labels count in each of them.
 
-interface Likeness {
-  readonly head: NetLikenessAnswer;
-  readonly values: Float32Array;
-  readonly items: unknown;
-}
-
-function useLikeness(names: readonly string[]) {
-  const all = items.value;
-  const kind = network.metric.chosen;
-  // After the main pictures: it takes longer than they do.
-  const isWanted = all !== null && names.length > 1 && network.numAwaited.value === 0;
-  const ask = async (): Promise<Likeness> => {
-    const asked = { run_id: runId.peek(), rank: rank.peek(), choice: all!.choice, layers: [...names], metric: kind };
-    const reply = await askOf({ type: "net_likeness", ...asked }, "net_likeness");
-    return { head: reply.answer, values: singlesOf(reply, names.length ** 2), items: all };
-  };
-  const key = JSON.stringify([all?.runId, rank.value, all?.choice, names, kind]);
-  return useAsked<Likeness>(isWanted ? { key, version: "", ask } : null);
-}
+type Likeness = Replied<"net_likeness", { readonly values: Float32Array; readonly items: unknown }>;
 
 export function LikenessPanel() {
   const all = items.value;
   const names = network.layers.value.slice(-MOST_LAYERS).map(({ name }) => name);
-  const { value, problem, retry } = useLikeness(names);
+  // After the main pictures: it takes longer than they do.
+  const isWanted = all !== null && names.length > 1 && !network.isAwaited.value;
+  const about = isWanted ? { run_id: all.runId, rank: rank.value, choice: all.choice, layers: names, metric: network.metric.chosen } : null;
+  const { value, problem, retry } = useReply("net_likeness", about, (reply) => ({ values: singlesOf(reply, names.length ** 2), items: all }));
   if (names.length < 2) return null;
   return (
-    <section class="an-likeness" aria-label="Layers compared" aria-busy={value?.items !== all && problem === ""}>
-      <div class="panel-head">
-        <h2>Layers compared</h2>
-        <span class="grow" />
-        {network.layers.value.length > MOST_LAYERS && <span class="muted fs-1">the last {MOST_LAYERS}</span>}
-      </div>
+    <section class="an-likeness" aria-label="Layers compared" aria-busy={value?.data.items !== all && problem === ""}>
+      <PanelHead title="Layers compared">
+        <span class="muted fs-1">{network.layers.value.length > MOST_LAYERS && `the last ${MOST_LAYERS}`}</span>
+      </PanelHead>
       <div class="pad">
-        {problem !== "" && (
-          <p class="hint" role="alert">
-            {problem} <Link act={retry}>Try again</Link>
-          </p>
-        )}
+        <Hint text={problem}>
+          <Link act={retry}>Try again</Link>
+        </Hint>
         {value === null && problem === "" && <i class="skeleton late" style={{ height: "160px" }} />}
         {value !== null && <Layers likeness={value} />}
       </div>
@@ -439,7 +387,7 @@ export function LikenessPanel() {
   );
 }
 
-function Layers({ likeness: { head, values } }: { likeness: Likeness }) {
+function Layers({ likeness: { head, data } }: { likeness: Likeness }) {
   const names = head.layers.map(({ layer }) => layer);
   const scale = chosenScale("likeness", null, usualScale("correlation", null));
   const hasLabels = head.layers.some(({ contrast }) => contrast !== null);
@@ -453,7 +401,7 @@ function Layers({ likeness: { head, values } }: { likeness: Likeness }) {
         titleOf={(row) => (head.layers[row]!.why === "" ? names[row]! : `${names[row]}: ${head.layers[row]!.why}`)}
         isOn={(at) => names[at] === network.first.value?.name || names[at] === network.second.value?.name}
         hasNumbers={names.length <= 5}
-        cell={likenessCell(names, values, scale.scale)}
+        cell={likenessCell(names, data.values, scale.scale)}
         onChoose={(row, column) => setParams({ one: names[row]!, two: row === column ? null : names[column]! })}
         after={(row) => hasLabels && <td class="contrast">{short(head.layers[row]!.contrast?.contrast ?? null)}</td>}
       />

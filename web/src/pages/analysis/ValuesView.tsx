@@ -3,20 +3,19 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
 import { indexOf, sentence } from "../../data/network/words";
-import { askOf, type ReplyOf } from "../../data/requests";
+import type { ReplyOf } from "../../data/requests";
 import { param, setParams } from "../../data/route";
 import type { Asked } from "../../data/source";
-import { themeTick } from "../../data/store";
-import { useAsked } from "../../data/useAsked";
+import { useReply } from "../../data/useAsked";
 import { type Cell, Matrix } from "../../plot/Matrix";
-import { Pixels } from "../../plot/Pixels";
-import { labelColour, Legend, stretchesOf } from "../../plot/labels";
-import { Blank, Failed } from "../../ui/Blank";
-import { paintValue, readPalette, type Scale } from "../../ui/colour-scale";
-import { type Room, useSize } from "../../ui/useSize";
-import type { Answer, FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer } from "../../wire";
-import { axisWithZero, Chart, Figure, Levels, ScaleNote, Wait } from "./Figure";
+import { labelColour, Legend, type Stretch, stretchesOf } from "../../plot/labels";
+import { Blank, Failed, Hint } from "../../ui/Blank";
+import { readPalette, type Scale } from "../../ui/colour-scale";
+import type { Room } from "../../ui/useSize";
+import type { FeatureLayer, FeatureMapAnswer, FeatureSampleAnswer, FeatureUnitAnswer, Grid } from "../../wire";
+import { axisWithZero, Chart, Figure, Plate, Reading, ScaleNote, Wait } from "./Figure";
 import { MOST_BESIDE } from "./Similarity";
+import { paintPlate } from "./ItemViews";
 import { chosenScale } from "./choice";
 import { basisText, layer as shownLayer, layerAt, numDone, placeText, sampleName, setId, shapeText } from "./features";
 import { singlesOf } from "./network";
@@ -25,29 +24,17 @@ import { singlesOf } from "./network";
 const NUM_ROWS = 320;
 const NUM_COLUMNS = 512;
 
-type Kind = Extract<Asked, { set_id: string; layer: number }>["type"] & Answer["type"];
-
-interface Numbers<Type extends Kind, Own> {
-  readonly head: Extract<Answer, { type: Type }>;
-  readonly values: Float32Array;
-  readonly layer: number;
-  readonly own: Own;
-}
+type Asking = "feature_map" | "feature_unit" | "feature_sample";
 
 /** Ask for numbers of the layer that is shown, and anew with each `version`. */
-function useNumbers<Type extends Kind, Own extends object>(
+function useNumbers<Type extends Asking>(
   type: Type,
-  own: Own,
+  own: Omit<Extract<Asked, { type: Type }>, "type" | "set_id" | "layer">,
   version: number,
   countOf: (head: ReplyOf<Type>["answer"]) => number,
 ) {
-  const place = { set_id: setId.value, layer: layerAt.value };
-  const ask = async (): Promise<Numbers<Type, Own>> => {
-    const reply = await askOf({ type, ...place, ...own } as unknown as Asked, type);
-    return { head: reply.answer, values: singlesOf(reply, countOf(reply.answer)), layer: place.layer, own };
-  };
-  const key = JSON.stringify([place, own]);
-  return useAsked(place.layer < 0 ? null : { key, version: String(version), ask });
+  const about = { set_id: setId.value, layer: layerAt.value, ...own } as unknown as Omit<Extract<Asked, { type: Type }>, "type">;
+  return useReply(type, layerAt.value < 0 ? null : about, (reply) => singlesOf(reply, countOf(reply.answer)), String(version));
 }
 
 export function ValuesView() {
@@ -55,7 +42,7 @@ export function ValuesView() {
   const own = { num_rows: NUM_ROWS, num_columns: NUM_COLUMNS };
   const { value, problem, retry } = useNumbers("feature_map", own, numDone.value, ({ rows, units }) => rows.samples.length * units.length);
   if (layer === null) return <Blank icon="tree" title="This set has no layers" />;
-  if (value?.layer === at) return <Shown key={at} {...value} layer={layer} />;
+  if (value?.own.layer === at) return <Shown key={at} head={value.head} values={value.data} layer={layer} />;
   return problem === "" ? <Wait /> : <Failed title={`${layer.name} cannot be shown`} reason={sentence(problem)} retry={retry} />;
 }
 
@@ -95,7 +82,10 @@ function Shown({ head, values, layer }: { head: FeatureMapAnswer; values: Float3
           summary={`Values of ${layer.name}: ${rows.samples.length} samples by ${units.length} units, ${rangeText(head)}. Arrows move, Enter chooses the sample and the unit.`}
         />
       </Figure>
-      <p class="an-reading">{readingOf(pointed, head, values, layer)}</p>
+      <Reading
+        hint="Point at a cell to read it; click it to see its unit and its sample below."
+        parts={pointed && readingOf(pointed, head, values, layer)}
+      />
       <div class="ft-pair">
         <UnitPart unit={unit} numUnits={head.num_units} layer={layer} />
         <SamplePart sample={sample} layer={layer} scale={scale.scale} />
@@ -112,23 +102,14 @@ function rangeText({ low, high }: { low: number | null; high: number | null }): 
   return `from ${formatValue(low ?? Number.NaN, 3)} to ${formatValue(high ?? Number.NaN, 3)}`;
 }
 
-/** Null where the text is no such number. */
 export function numberOf(text: string, below: number): number | null {
   return /^\d{1,15}$/.test(text) && Number(text) < below ? Number(text) : null;
 }
 
-function readingOf(at: Cell | null, { rows, units }: FeatureMapAnswer, values: Float32Array, layer: FeatureLayer) {
-  if (at === null) return <span class="muted">Point at a cell to read it; click it to see its unit and its sample below.</span>;
+function readingOf(at: Cell, { rows, units }: FeatureMapAnswer, values: Float32Array, layer: FeatureLayer): string[] {
   const unit = units[at.column] ?? 0;
-  return (
-    <>
-      <b>{sampleName(rows, at.row)}</b>
-      <span>
-        unit {formatCount(unit)} {placeText(indexOf(layer.shape, unit))}
-      </span>
-      <span>{formatValue(values[at.row * units.length + at.column] ?? Number.NaN, 4)}</span>
-    </>
-  );
+  const value = values[at.row * units.length + at.column] ?? Number.NaN;
+  return [sampleName(rows, at.row), `unit ${formatCount(unit)} ${placeText(indexOf(layer.shape, unit))}`, formatValue(value, 4)];
 }
 
 /** The column that varies most: one where there is something to see. */
@@ -149,8 +130,6 @@ export function busiest(values: Float32Array, numColumns: number): number {
   return best;
 }
 
-// --- One unit, or one sample, below the map of values.
-
 interface PartProps {
   name: "Unit" | "Sample";
   /** The number of what is shown, which can be typed. */
@@ -162,6 +141,7 @@ interface PartProps {
   children: ComponentChildren;
 }
 
+/** One unit, or one sample, below the map of values. */
 function Part({ name, number, max, isBusy, problem, facts, children }: PartProps) {
   return (
     <section class="ft-part" aria-label={`${name} ${number}`} aria-busy={isBusy && problem === ""}>
@@ -178,24 +158,22 @@ function Part({ name, number, max, isBusy, problem, facts, children }: PartProps
         />
         <span class="muted fs-1 clip">{facts}</span>
       </header>
-      {problem !== "" && <p class="hint">{sentence(problem)}</p>}
+      <Hint text={problem === "" ? "" : sentence(problem)} />
       {children}
     </section>
   );
 }
 
-const [LEFT, EDGE, BOTTOM] = [44, 8, 20];
 const LEAST_NAMED = 22;
 
-// --- One unit over samples, sorted by label: a point for each, the mean of each label as a line.
-
+/** One unit over samples, sorted by label: a point for each, the mean of each label as a line. */
 function UnitPart({ unit, numUnits, layer }: { unit: number; numUnits: number; layer: FeatureLayer }) {
   const { value, problem } = useNumbers("feature_unit", { num_rows: NUM_ROWS, unit }, numDone.value, ({ rows }) => rows.samples.length);
   const isIts = value?.own.unit === unit;
   const facts = `${isIts ? placeText(value.head.place) : ""} of ${formatCount(numUnits)} in ${layer.name}`;
   return (
     <Part name="Unit" number={unit} max={numUnits - 1} isBusy={!isIts} problem={problem} facts={facts}>
-      {value !== null && <Responses head={value.head} values={value.values} unit={value.own.unit} />}
+      {value !== null && <Responses head={value.head} values={value.data} unit={value.own.unit} />}
     </Part>
   );
 }
@@ -206,37 +184,28 @@ function Responses({ head, values, unit }: { head: FeatureUnitAnswer; values: Fl
   const means = stretches.map(({ from, count }) => meanOf(values.subarray(from, from + count)));
   return (
     <Chart
-      summary={unitSummary(unit, head, means)}
-      draw={(width, height) => {
-        const y = axisWithZero(values, height - BOTTOM, EDGE);
-        const x = (row: number): number => LEFT + ((row + 0.5) / Math.max(1, values.length)) * (width - LEFT - EDGE);
-        const picture = (
-          <>
-            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
-            {[...values].map((value, row) =>
-              Number.isFinite(value) ? (
-                <circle key={row} cx={x(row)} cy={y.at(value)} r={1.75} fill={labelColour(labelOf[row], labels.length)} />
-              ) : null,
-            )}
-            {stretches.map(({ label, from, count }, at) => {
-              const [start, end] = [x(from - 0.5), x(from + count - 0.5)];
-              const mean = means[at]!;
-              return (
-                <g key={at}>
-                  {Number.isFinite(mean) && <path class="ft-mean" d={`M${start + 1} ${y.at(mean)}H${end - 1}`} />}
-                  {end - start >= LEAST_NAMED && (
-                    <text class="c" x={(start + end) / 2} y={height - 6}>
-                      {(labels[label ?? 0] ?? "").slice(0, Math.floor((end - start) / 6.5))}
-                    </text>
-                  )}
-                </g>
-              );
-            })}
-          </>
-        );
-        return { picture };
+      label={unitSummary(unit, head, means)}
+      x={(room) => {
+        const pitch = room / Math.max(1, values.length);
+        const named = stretches.filter(({ count }) => count * pitch >= LEAST_NAMED);
+        const nameOf = ({ label, count }: Stretch): string => (labels[label ?? 0] ?? "").slice(0, Math.floor((count * pitch) / 6.5));
+        return { low: 0, high: Math.max(1, values.length), ticks: named.map((one) => ({ value: one.from + one.count / 2, label: nameOf(one) })) };
       }}
-    />
+      y={axisWithZero(values, 4)}
+    >
+      {({ x, y }) => (
+        <>
+          {[...values].map(
+            (value, row) =>
+              Number.isFinite(value) && <circle key={row} cx={x(row + 0.5)} cy={y(value)} r={1.75} fill={labelColour(labelOf[row], labels.length)} />,
+          )}
+          {stretches.map(
+            ({ from, count }, at) =>
+              Number.isFinite(means[at]) && <path key={at} class="ft-mean" d={`M${x(from) + 1} ${y(means[at]!)}H${x(from + count) - 1}`} />,
+          )}
+        </>
+      )}
+    </Chart>
   );
 }
 
@@ -252,18 +221,17 @@ function unitSummary(unit: number, { rows }: FeatureUnitAnswer, means: readonly 
   return `Unit ${unit} over ${rows.samples.length} samples${said}.`;
 }
 
-// --- One sample over all units of a layer: as a picture where the layer has planes, else as a line.
-
 interface SampleProps {
   head: FeatureSampleAnswer;
   values: Float32Array;
   summary: string;
 }
 
+/** One sample over all units of a layer: as a picture where the layer has planes, else as a line. */
 function SamplePart({ sample, layer, scale }: { sample: number; layer: FeatureLayer; scale: Scale }) {
   const { value, problem } = useNumbers("feature_sample", { sample }, 0, ({ units, num_units: all }) => units.length || all);
   if (value === null) return <Part name="Sample" number={sample} isBusy problem={problem} facts="" children={null} />;
-  const { head, values } = value;
+  const { head, data: values } = value;
   const facts = (
     <>
       {head.name !== String(head.sample) && `${head.name} `}
@@ -286,57 +254,38 @@ function figuresOf({ mean, std, num_zeros: zeros, num_units: all }: FeatureSampl
   return `mean ${formatValue(mean, 3)}, std ${formatValue(std, 3)}, zeros ${formatShare(zeros, all)}`;
 }
 
-/** Channels beside each other, as large as there is room for. */
 function Planes({ head, values, scale, summary }: SampleProps & { scale: Scale }) {
-  const [box, room] = useSize<HTMLDivElement>();
-  const sheet = sheetOf(head.shape, room);
-  const { width, height, cell } = sheet;
-  const picture = useMemo(() => {
-    const [pixels, palette] = [new Uint8ClampedArray(4 * width * height), readPalette(scale.map)];
-    for (let at = 0; at < values.length; at++) paintValue(pixels, 4 * sheet.placeOf(at), values[at]!, scale, palette);
-    return { width, height, pixels };
-  }, [values, scale.low, scale.high, scale.map, themeTick.value, width, height]);
   return (
-    <div class="an-room" ref={box}>
-      {cell > 0 && (
-        <Pixels picture={picture} class="ft-planes" role="img" aria-label={summary} style={{ width: `${width * cell}px`, height: `${height * cell}px` }} />
-      )}
-    </div>
+    <Plate
+      grid={(room) => planesOf(head.shape, room)}
+      paint={(grid) => paintPlate(grid, values, scale, readPalette(scale.map))}
+      by={[values, scale.low, scale.high, scale.map]}
+      summary={summary}
+      largest={LARGEST_CELL}
+    />
   );
 }
 
 function Line({ values, summary }: Omit<SampleProps, "head">) {
+  const last = values.length - 1;
   return (
     <Chart
-      summary={summary}
-      draw={(width, height) => {
-        const y = axisWithZero(values, height - BOTTOM, EDGE);
-        const zero = Math.round(y.at(0)) + 0.5;
+      label={summary}
+      x={() => ({ low: 0, high: values.length, ticks: [{ value: 0, label: "unit 0" }, { value: values.length, label: formatCount(last) }] })}
+      y={axisWithZero(values, 4)}
+    >
+      {({ left, right, y }) => {
         // A stem for each; of more than there are pixels, the farthest from nought of each pixel.
-        const room = Math.max(1, width - LEFT - EDGE);
+        const room = Math.max(1, right - left);
         const count = Math.min(values.length, Math.floor(room));
         const gap = room / count;
         const from = (at: number): number => Math.floor((at * values.length) / count);
         const stems = Array.from({ length: count }, (_, at) => farthest(values, from(at), from(at + 1)));
-        const picture = (
-          <>
-            <Levels of={y} most={4} left={LEFT} right={width - EDGE} />
-            <path
-              class="ft-stems"
-              style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }}
-              d={stems.map((value, at) => (Number.isFinite(value) ? `M${(LEFT + (at + 0.5) * gap).toFixed(1)} ${zero}V${y.at(value).toFixed(1)}` : "")).join("")}
-            />
-            <text x={LEFT} y={height - 6}>
-              unit 0
-            </text>
-            <text class="e" x={width - EDGE} y={height - 6}>
-              {formatCount(values.length - 1)}
-            </text>
-          </>
-        );
-        return { picture };
+        const pathOf = (value: number, at: number): string =>
+          Number.isFinite(value) ? `M${(left + (at + 0.5) * gap).toFixed(1)} ${y(0)}V${y(value).toFixed(1)}` : "";
+        return <path class="ft-stems" style={{ strokeWidth: `${Math.max(1, Math.min(12, gap - 1))}px` }} d={stems.map(pathOf).join("")} />;
       }}
-    />
+    </Chart>
   );
 }
 
@@ -346,42 +295,17 @@ function farthest(values: Float32Array, from: number, to: number): number {
   return best;
 }
 
-/** Between planes. */
-const GAP = 1;
 const LARGEST_CELL = 16;
 
-/** Where the values of one sample stand in a picture: its planes beside each other. */
-export function sheetOf(shape: readonly number[], room: Room) {
-  const columns = Math.max(1, shape.at(-1) ?? 1);
-  const rows = Math.max(1, shape.at(-2) ?? 1);
+/** Where the values of one sample stand in a picture: its planes beside each other, so many that values are largest. */
+export function planesOf(shape: readonly number[], room: Room): Grid {
+  const [rows, columns] = [Math.max(1, shape.at(-2) ?? 1), Math.max(1, shape.at(-1) ?? 1)];
   const count = Math.max(1, shape.slice(0, -2).reduce((product, size) => product * size, 1));
-  const perLine = bestPerLine(count, rows, columns, room);
-  const lines = Math.ceil(count / perLine);
-  const width = perLine * (columns + GAP) - GAP;
-  const height = lines * (rows + GAP) - GAP;
-  return {
-    /** In values. */
-    width,
-    height,
-    /** Pixels of one value. */
-    cell: Math.min(LARGEST_CELL, room.width / width, room.height / height),
-    /** The place of a value in the picture, counted row by row. */
-    placeOf: (at: number): number => {
-      const plane = Math.floor(at / (rows * columns));
-      const [row, column] = [Math.floor((at % (rows * columns)) / columns), at % columns];
-      const [line, place] = [Math.floor(plane / perLine), plane % perLine];
-      return (line * (rows + GAP) + row) * width + place * (columns + GAP) + column;
-    },
-  };
-}
-
-/** With which values are drawn largest. */
-function bestPerLine(count: number, rows: number, columns: number, room: Room): number {
-  let [best, largest] = [1, 0];
+  let [across, largest] = [1, 0];
   for (let perLine = 1; perLine <= count; perLine++) {
-    const lines = Math.ceil(count / perLine);
-    const cell = Math.min(room.width / (perLine * (columns + GAP)), room.height / (lines * (rows + GAP)));
-    if (cell > largest) [best, largest] = [perLine, cell];
+    const cell = Math.min(room.width / (perLine * (columns + 1)), room.height / (Math.ceil(count / perLine) * (rows + 1)));
+    if (cell > largest) [across, largest] = [perLine, cell];
   }
-  return best;
+  const size = { num_units: count * rows * columns, tiles_across: across, tiles_down: Math.ceil(count / across) };
+  return { ...size, columns, rows, gap: 1, is_colour: false };
 }

@@ -5,7 +5,7 @@ import { inAddress } from "../../data/address-choice";
 import { sets } from "../../data/feature-sets";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { messageOf } from "../../data/message-of";
-import type { ReplyOf } from "../../data/requests";
+import { follow, type ReplyOf } from "../../data/requests";
 import { param, route, setParams, type Changes } from "../../data/route";
 import type { Asked, Source } from "../../data/source";
 import * as page from "../../data/store";
@@ -54,7 +54,6 @@ export const failure = signal("");
 export const listing = computed<FeatureSetListing | null>(
   () => detail.value?.listing ?? sets.value?.find(({ id }) => id === setId.value) ?? null,
 );
-/** How many samples there are by now. */
 export const numDone = computed(() => listing.value?.num_done ?? 0);
 
 export const layers = computed<readonly FeatureLayer[]>(() => detail.value?.layers ?? []);
@@ -91,26 +90,17 @@ export function stepLayer(event: KeyboardEvent, shown: readonly number[], reveal
 
 let stopAll = (): void => undefined;
 
-/** Begin to follow which sets a source has. */
 export function startFeatures(source: Source): void {
   stopAll();
   sets.value = null;
-  stopAll = source.follow(
-    { type: "feature_sets" },
-    {
-      hear: ({ answer }) => {
-        if (answer.type === "feature_sets") sets.value = answer.sets;
-      },
-      // One that cannot say has none.
-      refuse: () => (sets.value ??= []),
-    },
-  );
+  // One that cannot say has none.
+  const refuse = (): unknown => (sets.value ??= []);
+  stopAll = follow(source, { type: "feature_sets" }, ({ answer }) => (sets.value = answer.sets), refuse);
 }
 
 /** Rises when somebody wants to try again. */
 export const attempt = signal(0);
 
-/** Follow the set that is shown, until the function that is returned is called. */
 export function followSet(source: Source): () => void {
   return effect(() => {
     const id = attempt.value < 0 ? "" : setId.value;
@@ -119,19 +109,11 @@ export function followSet(source: Source): () => void {
       failure.value = "";
     });
     if (id === "") return undefined;
-    return source.follow(
-      { type: "feature_set", set_id: id },
-      {
-        hear: ({ answer }) => {
-          if (answer.type === "feature_set") takeSet(answer);
-        },
-        refuse: (reason) => (failure.value = reason),
-      },
-    );
+    return follow(source, { type: "feature_set", set_id: id }, takeSet, (reason) => (failure.value = reason));
   });
 }
 
-function takeSet(answer: FeatureSetAnswer): void {
+function takeSet({ answer }: ReplyOf<"feature_set">): void {
   const before = detail.peek();
   // What has not changed is the same object as before, so that what hangs on it is not made anew.
   const isSame = before !== null && JSON.stringify(before.layers) === JSON.stringify(answer.layers);
@@ -151,6 +133,8 @@ export interface Followed<Value> {
   /** From 0 to 1; null where nothing is being done. */
   readonly progress: number | null;
   readonly since: number;
+  /** How many samples there were when it was asked for. */
+  readonly numThen: number;
   readonly note: string;
   readonly problem: string;
   readonly isCancelled: boolean;
@@ -158,9 +142,8 @@ export interface Followed<Value> {
   readonly cancel: () => void;
 }
 
-const NOTHING = { value: null, key: "", progress: null, since: 0, note: "", problem: "", isCancelled: false };
+const NOTHING = { value: null, key: "", progress: null, since: 0, numThen: 0, note: "", problem: "", isCancelled: false };
 
-/** Answers that say how far they are. */
 type Kind = Extract<Answer, { progress: number; is_done: boolean }>["type"] & Asked["type"];
 
 /** Null asks for nothing. `take` is given what has come of the same question before; null is nothing yet. */
@@ -179,7 +162,7 @@ export function useFollowed<Type extends Kind, Value>(
     if (own === null || source === null) return undefined;
     let mine: Value | null = null;
     const fail = (problem: string): void => setState((before) => ({ ...before, progress: null, problem }));
-    setState(({ value, key }) => ({ ...NOTHING, value, key, progress: 0, since: Date.now() }));
+    setState(({ value, key }) => ({ ...NOTHING, value, key, progress: 0, since: Date.now(), numThen: numDone.peek() }));
     stop.current = source.follow(asked, {
       hear: (reply) => {
         if (reply.answer.type !== type) return;
@@ -203,8 +186,6 @@ export function useFollowed<Type extends Kind, Value>(
   };
   return { ...state, isOwn: state.value !== null && state.key === key, retry: () => setTurn((one) => one + 1), cancel };
 }
-
-// --- How samples, units and numbers are said.
 
 /** `digit-0012: 3`, as far as that is known. */
 export function sampleName(rows: FeatureRows, row: number): string {

@@ -1,16 +1,17 @@
 /** Items of a network: which are taken, with which labels, which layers are looked at, and what is asked of these. */
-import { computed, effect, signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { inAddress } from "../../data/address-choice";
 import { formatCount } from "../../data/format";
 import { rank, runId, step } from "../../data/network/moments";
 import { numItems } from "../../data/network/network-state";
 import * as net from "../../data/network/store";
 import { weightVariable } from "../../data/network/words";
-import { askOf, Desk, type Held, type ReplyOf } from "../../data/requests";
+import { askOf, type Held, type ReplyOf } from "../../data/requests";
 import { go, param } from "../../data/route";
 import { type Asked as Question, Refusal, type Reply } from "../../data/source";
 import * as page from "../../data/store";
-import { type Asked, useAsked } from "../../data/useAsked";
+import { type Asked, followAsked, type Replied, useReply } from "../../data/useAsked";
 import type { Answer, NetItemChoice, NetItemsAnswer, NetLabelChoice, NetLayer } from "../../wire";
 import { METRICS } from "./choice";
 
@@ -139,19 +140,15 @@ async function askItems(run: string, wanted: NetItemChoice, named: string): Prom
   return usual === "" ? found : withLabels(usual);
 }
 
-/** Call what it returns to stop. */
 export function followItems(): () => void {
-  const desk = new Desk<Items>((next) => (held.value = next));
-  const stop = effect(() => {
-    const [run, wanted, named] = [runId.value, choice.value, param("labels")];
-    if (!isAnalysis.value || run === "" || wanted === null) return;
-    const key = JSON.stringify([run, rank.value, wanted, named]);
-    desk.want({ key, version: "", ask: () => askItems(run, wanted, named) });
-  });
-  return () => {
-    stop();
-    desk.close();
-  };
+  return followAsked<Items>(
+    () => {
+      const [run, wanted, named] = [runId.value, choice.value, param("labels")];
+      if (!isAnalysis.value || run === "" || wanted === null) return null;
+      return { key: JSON.stringify([run, rank.value, wanted, named]), version: "", ask: () => askItems(run, wanted, named) };
+    },
+    (next) => (held.value = next),
+  );
 }
 
 export function labelOf(all: Items, place: number): string {
@@ -183,17 +180,12 @@ export function goToItem({ steps, items: numbers }: Items, place: number): void 
 // --- Ask for an analysis of one layer, and take its numbers out of the bytes.
 
 type Kind = Extract<Question, { layer: string; choice: unknown }>["type"] & Answer["type"];
-/** The part of a question that is its own. */
 type OwnPart<Type extends Kind> = Omit<Extract<Question, { type: Type }>, "run_id" | "rank" | "choice" | "layer" | "type">;
 
 /** What came, of which layer, and of which items. */
-export interface Analysed<Type extends Kind, Data> {
+export interface Analysed<Type extends Kind, Data> extends Replied<Type, Data> {
   readonly layer: NetLayer;
   readonly items: Items;
-  readonly head: Extract<Answer, { type: Type }>;
-  /** What was asked of the layer. */
-  readonly own: OwnPart<Type>;
-  readonly data: Data;
 }
 
 /** What is known of a layer that is looked at. */
@@ -204,11 +196,7 @@ export interface Look<Value> extends Asked<Value> {
   readonly isOld: boolean;
 }
 
-/** How to take its numbers out of an answer. */
 type Take<Type extends Kind, Data> = (reply: ReplyOf<Type>, of: Items) => Data;
-
-/** Questions of the main pictures that are on their way: what is beside them waits. */
-export const numAwaited = signal(0);
 
 /** Null where there is no layer; nothing is asked of one whose own part is null. */
 export function useAnalysis<Type extends Kind, Data>(
@@ -217,26 +205,22 @@ export function useAnalysis<Type extends Kind, Data>(
   own: OwnPart<Type> | null,
   take: Take<Type, Data>,
 ): Look<Analysed<Type, Data>> | null {
-  const of = items.value;
+  const all = items.value;
   const isWanted = layer !== null && own !== null;
-  const key = of !== null && isWanted ? JSON.stringify([of.runId, rank.value, of.choice, layer.name, type, own]) : "";
-  const ask = async (): Promise<Analysed<Type, Data>> => {
-    numAwaited.value += 1;
-    try {
-      const place = { run_id: runId.peek(), rank: rank.peek(), choice: of!.choice, layer: layer!.name };
-      const reply = await askOf({ type, ...place, ...own } as unknown as Question, type);
-      return { layer: layer!, items: of!, head: reply.answer, own: own!, data: take(reply, of!) };
-    } finally {
-      numAwaited.value -= 1;
-    }
-  };
-  const held = useAsked(key === "" ? null : { key, version: "", ask });
+  const about = { run_id: all?.runId, rank: rank.value, choice: all?.choice, layer: layer?.name, ...own };
+  const { value: found, isOwn, ...asked } = useReply(
+    type,
+    all !== null && isWanted ? (about as unknown as Omit<Extract<Question, { type: Type }>, "type">) : null,
+    (reply) => ({ layer: layer!, items: all!, taken: take(reply, all!) }),
+  );
   if (layer === null) return null;
-  const value = held.value?.layer.name === layer.name ? held.value : null;
-  return { ...held, value, layer, isWanted, isOld: value !== null && held.key !== key };
+  const value = found?.data.layer.name === layer.name ? { ...found, ...found.data, data: found.data.taken } : null;
+  return { ...asked, value, layer, isWanted, isOld: value !== null && !isOwn };
 }
 
-/** The same of the layer that is looked at and, where there is one, of the one beside it. */
+/** Is a question of the main pictures on its way? What is beside them waits. */
+export const isAwaited = signal(false);
+
 export function useBoth<Type extends Kind, Data>(
   type: Type,
   ownOf: (layer: NetLayer) => OwnPart<Type> | null,
@@ -245,7 +229,13 @@ export function useBoth<Type extends Kind, Data>(
   const own = (layer: NetLayer | null) => (layer === null ? null : ownOf(layer));
   const one = useAnalysis(type, first.value, own(first.value), take);
   const other = useAnalysis(type, second.value, own(second.value), take);
-  return [one, other].filter((look) => look !== null);
+  const looks = [one, other].filter((look) => look !== null);
+  const isWaiting = looks.some(({ isWanted, isOld, value, problem }) => isWanted && problem === "" && (isOld || value === null));
+  useEffect(() => {
+    isAwaited.value = isWaiting;
+    return () => void (isAwaited.value = false);
+  }, [isWaiting]);
+  return looks;
 }
 
 /** So many numbers of four bytes, from a place among the bytes of an answer. */

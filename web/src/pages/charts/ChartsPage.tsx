@@ -6,7 +6,6 @@ import { groupBy } from "../../data/collections";
 import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { alarmKind, eventsOf, followEvents, goToAlarm, isOfScalar, type Severity } from "../../data/run-events";
 import * as runs from "../../data/runs";
-import { colourOf } from "../../data/runs";
 import * as store from "../../data/store";
 import { ChartFigure, Skeleton } from "../../plot/scalars/ChartFigure";
 import { useChartModel } from "../../plot/scalars/Plot";
@@ -67,10 +66,9 @@ export function ChartsPage() {
   );
 }
 
-// --- The first alarms of the chosen runs in words, the worst before the others.
-
 const MAX_NOTES = 3;
 
+/** The first alarms of the chosen runs in words, the worst before the others. */
 function AlarmNotes() {
   const rows = alarmRows(0).filter(({ marks }) => marks.length > 0);
   if (rows.length === 0) return null;
@@ -98,20 +96,14 @@ function Note({ row: { run, marks } }: { row: AlarmRow }) {
             {alarm.name === "" ? "the model" : alarm.name}
           </button>{" "}
           {alarms.length > 1 && `and ${alarms.length - 1} more `}of <b>{run.name}</b>
-          {whatHappened(alarm)}
+          {alarm.watched === null ? " became NaN or infinite." : "."}
         </span>
       </div>
     </div>
   );
 }
 
-/** The badge says what was seen in a layer. */
-function whatHappened({ watched }: Alarm): string {
-  return watched === null ? " became NaN or infinite." : ".";
-}
-
-// --- All groups of charts, or what stands there while there are none.
-
+/** All groups of charts, or what stands there while there are none. */
 function Scalars() {
   const shown = shownGroups.value;
   if (shown.length > 0) return <Groups ofWatcher={false} />;
@@ -155,10 +147,9 @@ function Waiting() {
   );
 }
 
-// --- Charts under one heading that can be closed.
-
 const MOST_LISTED = 5;
 
+/** Charts under one heading that can be closed. */
 function ChartGroup({ group }: { group: Group }) {
   const isShown = isOpen(group.key);
   const numInPart = hasMany.value ? IN_PART : Infinity;
@@ -244,8 +235,7 @@ function NotSupportedList({ all }: { all: readonly NotSupported[] }) {
   );
 }
 
-// --- The values of some charts at the cursor, or their last ones, run by run.
-
+/** The values of some charts at the cursor, or their last ones, run by run. */
 function AtCursor() {
   const open = useComputed(() => shownGroups.value.filter(({ key }) => isOpen(key)));
   const pointed = useComputed(() => cursor.value?.chart ?? "");
@@ -285,7 +275,7 @@ function AtCursor() {
           {rows.map((run) => (
             <tr key={run.id} title={run.name}>
               <td>
-                <i class="sw" style={{ background: colourOf(run.id) }} />
+                <i class="sw" style={{ background: runs.colourOf(run.id) }} />
                 <span class="sr">{run.name}</span>
               </td>
               {columns.map(({ chart, readings }) => (
@@ -348,9 +338,6 @@ export function columnsFor(groups: readonly Group[], cursorChart: string): Chart
   if (pointed === undefined || chosen.includes(pointed)) return chosen;
   return [...chosen.slice(0, MAX_COLUMNS - 1), pointed];
 }
-
-// --- Alarms, run by run along the steps: scalars that became NaN or infinite, and what was seen in watched
-//   layers.
 
 const MARK_WIDTH = 12;
 const PITCH = 12;

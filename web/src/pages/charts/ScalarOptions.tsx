@@ -4,6 +4,7 @@ import { describePlace, FEW_POINTS } from "../../plot/scalars/model";
 import { type Axis, clampSmoothing, options, setOptions, setSoon, settleOptions } from "../../plot/scalars/options";
 import { resetZoom } from "../../plot/scalars/plot-keys";
 import { groups, shownGroups } from "../../plot/scalars/state";
+import { Hint } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { Segments, TextField } from "../../ui/controls";
 
@@ -96,11 +97,7 @@ function Smoothing() {
           />
         </div>
       </div>
-      {error !== "" && (
-        <p class="hint" role="alert">
-          {error}
-        </p>
-      )}
+      <Hint text={error} />
       {!isSmoothingChosen && <p class="muted fs-1">For lines of {FEW_POINTS} points or more.</p>}
     </>
   );

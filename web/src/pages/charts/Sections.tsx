@@ -102,8 +102,7 @@ function isSideBySide(): boolean {
   return numDistributions <= MAX_BESIDE && curves.length <= 1 && matrices.length <= MAX_BESIDE;
 }
 
-// --- Videos and sounds.
-
+/** Videos and sounds. */
 function Video({ label, record }: { label: string; record: FullRecord }) {
   const { head } = record.entry;
   const reel = useMemo(() => (head.kind === "video" ? reelOfVideo(record, head) : null), [record]);
@@ -138,8 +137,7 @@ function describeAudio({ entry: { head } }: FullRecord): string {
   return `${length}${formatCount(head.sample_rate)}\u202fHz · ${formatNumberOf(head.num_channels, "channel")}`;
 }
 
-// --- How good the chosen runs are: PR and ROC curves, confusion matrices with the runs side by side.
-
+/** How good the chosen runs are: PR and ROC curves, confusion matrices with the runs side by side. */
 function Evaluation() {
   const [curves, matrices] = [shownNames("pr_curve"), shownNames("confusion")];
   const count = curves.length + matrices.length;
@@ -192,12 +190,9 @@ function Confusion({ name }: { name: string }) {
   );
 }
 
-// --- The distributions of the chosen runs: one run at a time, all of its series.
-
 /** More than these are a long way to scroll, such as where all layers are watched. */
 const MOST_OPEN = 24;
 
-/** The series that are shown, or could be. */
 function distributionNames(): readonly (readonly ["histogram" | "tensor", string])[] {
   const histograms = shownNames("histogram").map((name) => ["histogram", name] as const);
   if (!tensorsToo.isOn) return histograms;

@@ -73,8 +73,7 @@ function insteadOfAny(): ComponentChildren {
   );
 }
 
-// --- What a person should know of the training, until they have read it.
-
+/** What a person should know of the training, until they have read it. */
 export function NoteStrip() {
   const notes = shownNotes.value;
   if (notes.length === 0) return null;
@@ -92,11 +91,10 @@ export function NoteStrip() {
 
 const DISMISS = "btn quiet square sm";
 
-// --- Says to those who listen that the state of the training has changed. Counters are not said.
-
 /** What lasts no longer is not worth saying: a step of one trial is over before. */
 const SETTLED_MS = 250;
 
+/** Says to those who listen that the state of the training has changed. Counters are not said. */
 export function ControlNews() {
   const now = control.value;
   const sentence = now === null ? "" : sentenceOf(now.listing, now.fault);
@@ -112,8 +110,7 @@ export function ControlNews() {
   );
 }
 
-// --- Why the last thing that was asked of the training was not done, where that is of no one parameter.
-
+/** Why the last thing that was asked of the training was not done, where that is of no one parameter. */
 export function RefusalStrip() {
   const text = complaint.value || general();
   if (text === "") return null;
@@ -132,10 +129,9 @@ function general(): string {
   return field === "" ? text : `${field} ${text}`;
 }
 
-// --- The keys of the training, wherever on its page the focus is, but for fields.
-
 const KEYS: Readonly<Record<string, () => void>> = { ".": step, r: run, s: stop };
 
+/** The keys of the training, wherever on its page the focus is, but for fields. */
 export function actOnKey(event: KeyboardEvent): boolean {
   const act = KEYS[event.key];
   const isInDialog = event.target instanceof Element && event.target.closest("dialog, [role=listbox]") !== null;
@@ -145,8 +141,7 @@ export function actOnKey(event: KeyboardEvent): boolean {
   return true;
 }
 
-// --- What went wrong in the training, and where. What was seen of it stays below.
-
+/** What went wrong in the training, and where. What was seen of it stays below. */
 export function FaultPanel() {
   /** The next one is open again. */
   const [folded, setFolded] = useState<Fault | null>(null);
@@ -200,37 +195,33 @@ const MARGIN = 8;
 function Trace({ fault: { trace, place }, isOutput }: { fault: Fault; isOutput: boolean }) {
   const box = useRef<HTMLPreElement>(null);
   const line = useRef<HTMLElement>(null);
-  const at = isOutput ? startOfPlace(trace, place) : -1;
+  const [before, named, after] = isOutput ? partsAt(trace, place) : ["", "", trace];
   // What matters most stands at its end, but for what Python says of a crash: there it is the line that crashed.
   useLayoutEffect(() => {
     const [outer, inner] = [box.current, line.current];
     if (outer !== null) outer.scrollTop = inner === null ? outer.scrollHeight : inner.offsetTop - MARGIN;
-  }, [trace, at]);
-  const end = trace.indexOf("\n", at);
-  const to = at < 0 ? 0 : end < 0 ? trace.length : end;
+  }, [trace, place]);
   return (
     <pre class="fault-trace" ref={box} tabIndex={0} role="region" aria-label={isOutput ? "Output" : "Traceback"}>
-      {trace.slice(0, Math.max(0, at))}
-      {at >= 0 && <b ref={line}>{trace.slice(at, to)}</b>}
-      {trace.slice(to)}
+      {before}
+      {named !== "" && <b ref={line}>{named}</b>}
+      {after}
     </pre>
   );
 }
 
-/** Where in an output the line begins that a fault names, as in `a.py, line 40, in forward`; -1 where it has none. */
-function startOfPlace(output: string, place: string): number {
-  const [, file, line] = /^(.+), line (\d+)/.exec(place) ?? [];
-  if (file === undefined) return -1;
-  const named = `${file}", line ${line}`;
-  for (let at = output.indexOf(named); at >= 0; at = output.indexOf(named, at + 1)) {
-    const isWhole = !isWordy(output[at - 1]) && !isWordy(output[at + named.length]);
-    if (isWhole) return output.lastIndexOf("\n", at) + 1;
-  }
-  return -1;
-}
-
-function isWordy(character: string | undefined): boolean {
-  return character !== undefined && /\w/.test(character);
+/** An output before, in and after the line that a fault names, as in `a.py, line 40, in forward`; all after where it has none. */
+function partsAt(output: string, place: string): readonly [before: string, line: string, after: string] {
+  const [, file = "", line] = /^(.+), line (\d+)/.exec(place) ?? [];
+  const lines = output.split("\n");
+  const at = lines.findIndex((text) => {
+    const [, path = "", number] = /"(.+)", line (\d+)/.exec(text) ?? [];
+    return number !== undefined && number === line && path.endsWith(file) && !/\w$/.test(path.slice(0, -file.length));
+  });
+  if (at < 0) return ["", "", output];
+  const from = lines.slice(0, at).reduce((length, text) => length + text.length + 1, 0);
+  const to = from + lines[at]!.length;
+  return [output.slice(0, from), output.slice(from, to), output.slice(to)];
 }
 
 const COPIED_MS = 2000;

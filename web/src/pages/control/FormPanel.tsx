@@ -10,8 +10,8 @@ import { HidePanel } from "../../ui/PanelPlace";
 import { Select } from "../../ui/Select";
 import { TextField } from "../../ui/controls";
 import type { FormField } from "../../wire";
-import { apply, complaint, dismissRefusal, problemAsked, reasonAgainst, refusal } from "./commands";
-import { changed, edit, type FormRow, liveValues, requirementOf, revert, revertAll, rows, seed, writeValue } from "./drafts";
+import { apply, problemAsked, reasonAgainst, refusal, retype } from "./commands";
+import { changed, edit, type FormRow, liveValues, revertAll, rows, seed, writeValue } from "./drafts";
 
 export function FormPanel() {
   const body = useRef<HTMLDivElement>(null);
@@ -64,7 +64,6 @@ function Foot() {
   );
 }
 
-/** Why there is nothing to apply. */
 function againstApply(): string {
   const live = changed.value.filter(({ field }) => field.is_live);
   if (live.length === 0) return changed.value.length === 0 ? "Nothing was changed." : "What was changed takes effect at the next Init.";
@@ -72,8 +71,7 @@ function againstApply(): string {
   return reasonAgainst("set");
 }
 
-// --- One parameter: its name, its value, and whether that is in force.
-
+/** One parameter: its name, its value, and whether that is in force. */
 function FormRowView({ row }: { row: FormRow }) {
   const id = useId();
   const { field, isChanged } = row;
@@ -109,7 +107,7 @@ function RevertButton({ row: { field, inForce }, labelId }: { row: FormRow; labe
       // The name of the parameter alone is the name of its field.
       aria-describedby={labelId}
       title={words}
-      onClick={() => revert(field.name)}
+      onClick={() => edit(field.name, null)}
     >
       <Icon name="init" />
     </button>
@@ -131,14 +129,12 @@ function hintOf(field: FormField): string {
   const isTyped = field.form === "integer" || field.form === "number";
   const parts = [
     field.about,
-    isTyped ? requirementOf(field) : "",
+    isTyped ? field.requirement : "",
     field.is_live ? "takes effect at once" : "takes effect at the next Init",
     `in the code: ${field.name} = ${writeValue(field.value) || "None"}`,
   ];
   return parts.filter((part) => part !== "").join("\n");
 }
-
-// --- Where the value of a parameter is typed or chosen.
 
 interface InputProps {
   row: FormRow;
@@ -150,6 +146,7 @@ const TRUTHS: readonly (readonly [string, string])[] = [
   ["false", "no"],
 ];
 
+/** Where the value of a parameter is typed or chosen. */
 function FieldInput({ row, common }: InputProps) {
   const { form, is_optional, choices, name } = row.field;
   if (form !== "choice" && form !== "truth") return <Typed row={row} common={common} />;
@@ -182,20 +179,14 @@ function Typed({ row: { field, text, isChanged }, common }: InputProps) {
       spellcheck={false}
       isBad={common["aria-invalid"]}
       value={text}
-      set={(typed) => change(field.name, typed)}
-      keys={{ Enter: () => apply(field.name), Escape: isChanged ? () => revert(field.name) : undefined }}
+      set={(typed) => retype(field.name, typed)}
+      keys={{ Enter: () => apply(field.name), Escape: isChanged ? () => edit(field.name, null) : undefined }}
     />
   );
 }
 
-function change(name: string, text: string): void {
-  edit(name, text);
-  // What was said of the form before says nothing of this one.
-  if (refusal.peek().field === name || complaint.peek() !== "") dismissRefusal();
-}
-
 /** What is chosen is chosen: there is nothing more to type. */
 function choose(name: string, text: string): void {
-  change(name, text);
+  retype(name, text);
   if (reasonAgainst("set") === "") apply(name);
 }

@@ -1,15 +1,16 @@
 /** What can be done with the training, and where it is. */
 import { useEffect, useId, useRef } from "preact/hooks";
-import { about, control } from "../../data/control";
+import { control } from "../../data/control";
 import { formatCount } from "../../data/format";
 import { ActButton } from "../../ui/ActButton";
+import { ShareBar } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { Segments, TextField } from "../../ui/controls";
 import type { Counters } from "../../wire";
 import * as commands from "./commands";
 import { reasonAgainst } from "./commands";
-import { editSeed, problems, revert, seed } from "./drafts";
-import { ControlBadge, ofAll } from "./listings";
+import { initValues, seed } from "./drafts";
+import { ListingBadge, ofAll } from "./listings";
 import { chooseTable, TEST_ITEMS } from "./tables/table-data";
 
 export function Toolbar() {
@@ -40,7 +41,7 @@ export function Toolbar() {
       <span class="sep" />
       <SeedPart />
       <div class="control-place">
-        <ControlBadge />
+        {control.value !== null && <ListingBadge listing={control.value.listing} />}
         <CountersPart />
       </div>
     </div>
@@ -48,16 +49,14 @@ export function Toolbar() {
 }
 
 function StopButton() {
-  const state = control.value?.listing.state;
   const against = reasonAgainst("stop");
   // The second press of a double click is no second wish.
   const press = (event: MouseEvent): void => {
     if (event.detail < 2) commands.stop();
   };
-  const hint =
-    state === "stopping" || state === "starting"
-      ? "End the process, whatever it is doing: what is in memory only is lost (s)"
-      : "Stop after this trial (s)";
+  const hint = commands.endsProcess.value
+    ? "End the process, whatever it is doing: what is in memory only is lost (s)"
+    : "Stop after this trial (s)";
   return (
     <ActButton icon="stop" style={against === "" ? "stop" : ""} against={against} hint={hint} act={press}>
       Stop
@@ -65,8 +64,7 @@ function StopButton() {
   );
 }
 
-// --- Step: one or several trials, epochs or runs.
-
+/** Step: one or several trials, epochs or runs. */
 function StepPart() {
   const isBad = commands.stepCount.value === null;
   const against = reasonAgainst("step") || (isBad ? "The number of steps is a whole number of at least 1." : "");
@@ -97,28 +95,27 @@ function StepPart() {
   );
 }
 
-// --- Where the training is: what is done of runs, epochs and trials.
+const COUNTERS = [
+  ["Run", "run", "num_runs"],
+  ["Epoch", "epoch", "num_epochs"],
+  ["Trial", "trial", "num_trials"],
+] as const;
 
+/** Where the training is: what is done of runs, epochs and trials. */
 function CountersPart() {
   const counters = control.value?.listing.counters;
   if (counters === undefined) return null;
   return (
     <div class="control-counters">
       <dl class="counters" aria-label="Counters">
-        <Counter name="Run" done={counters.run} all={counters.num_runs} />
-        <Counter name="Epoch" done={counters.epoch} all={counters.num_epochs} />
-        <Counter name="Trial" done={counters.trial} all={counters.num_trials} />
+        {COUNTERS.map(([name, done, all]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{ofAll(counters[done], counters[all])}</dd>
+          </div>
+        ))}
       </dl>
       <TrialsBar counters={counters} />
-    </div>
-  );
-}
-
-function Counter({ name, done, all }: { name: string; done: number; all: number | null }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{ofAll(done, all)}</dd>
     </div>
   );
 }
@@ -126,18 +123,12 @@ function Counter({ name, done, all }: { name: string; done: number; all: number 
 function TrialsBar({ counters: { trial, num_trials } }: { counters: Counters }) {
   // Where nobody knows how many there will be, its place is kept.
   if (num_trials === null || num_trials === 0) return <div class="bar" aria-hidden="true" />;
-  const percent = Math.round((100 * Math.min(trial, num_trials)) / num_trials);
-  return (
-    <div class="bar" role="progressbar" aria-label="Trials of this epoch" aria-valuenow={percent}>
-      <i style={{ width: `${percent}%` }} />
-    </div>
-  );
+  return <ShareBar label="Trials of this epoch" now={Math.round((100 * Math.min(trial, num_trials)) / num_trials)} most={100} />;
 }
 
-// --- Test one item, or all of them.
-
+/** Test one item, or all of them. */
 function TestPart() {
-  const last = (about.value?.num_test_items ?? 0) - 1;
+  const last = commands.numItems.value - 1;
   const item = commands.item.value;
   const isBad = last >= 0 && item === null;
   const against = reasonAgainst("test");
@@ -172,21 +163,21 @@ function TestPart() {
   );
 }
 
-// --- The seed of the next Init: another one, or one that somebody writes to see the same again.
-
 /** Short enough to be read out and typed again. */
 const NUM_SEEDS = 1_000_000;
 
+/** The seed of the next Init: another one, or one that somebody writes to see the same again. */
 function SeedPart() {
   const noteId = useId();
-  const field = useRef<HTMLInputElement>(null);
-  const { text, reading, isChanged } = seed.value;
+  const input = useRef<HTMLInputElement>(null);
+  const { field, text, reading, isChanged } = seed.value;
   const problem = "problem" in reading ? reading.problem : "";
   const isOff = control.value === null;
   const asked = commands.problemAsked.value;
+  const change = (typed: string | null): void => commands.retype(field.name, typed);
   useEffect(() => {
     // Where the form has problems, too, they come first.
-    if (asked > 0 && problem !== "" && problems.peek().length === 0) field.current?.focus();
+    if (asked > 0 && problem !== "" && initValues() !== null) input.current?.focus();
   }, [asked]);
   return (
     <div class={`group seed-group${isChanged ? " changed" : ""}`}>
@@ -195,7 +186,7 @@ function SeedPart() {
         New seed
       </button>
       <TextField
-        ref={field}
+        ref={input}
         look="input count-field"
         inputMode="numeric"
         aria-label="Seed"
@@ -214,14 +205,6 @@ function SeedPart() {
       )}
     </div>
   );
-}
-
-/** Null takes back what was typed. */
-function change(text: string | null): void {
-  if (text === null) revert(seed.peek().field.name);
-  else editSeed(text);
-  // What was said of the seed before says nothing of this one.
-  if (commands.complaint.peek() !== "") commands.dismissRefusal();
 }
 
 function otherSeed(before: string): string {

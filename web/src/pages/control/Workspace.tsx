@@ -12,11 +12,9 @@ import { rememberedSize } from "../../ui/panels";
 import { useWidth } from "../../ui/useWidth";
 import { ofAll } from "./listings";
 import { NetworkPanel } from "./network/NetworkPanel";
-import { PlotFigure } from "./plots/PlotFigure";
-import { charts } from "./plots/subject";
+import { charts, PlotFigure } from "./plots/PlotFigure";
 import { TableView } from "./tables/TableView";
 import * as tables from "./tables/table-data";
-import { tableTitle, TEST_TRIALS, TRAIN_EPOCHS } from "./tables/table-data";
 import "./tables/tables.css";
 import "../../plot/scalars/scalars.css";
 import "./plots/plots.css";
@@ -100,17 +98,23 @@ const KEY_STEP = 24;
 const network = rememberedSize("control-network", 240, 720, 368);
 const upper = rememberedSize("control-upper", 25, 80, 49);
 
-// --- The plots that a training wants, as its numbers come: a few at a glance, more by scrolling.
-
-/** So many have room without scrolling. */
 const AT_A_GLANCE = 4;
 
+/** The plots that a training wants, as its numbers come: a few at a glance, more by scrolling. */
 function PlotsPanel() {
   useCharts();
+  const all = charts.value;
+  const large = all.find(({ key }) => key === options.value.enlarged);
+  const shown = large === undefined ? all : [large];
+  const style = ["", "one", "two"][shown.length] ?? (shown.length > AT_A_GLANCE ? "many" : "");
   return (
     <section class="panel control-plots" aria-label="Plots">
-      {charts.value.length > 0 ? (
-        <Plots />
+      {all.length > 0 ? (
+        <div class={`panel-body plot-grid ${style}`}>
+          {shown.map((chart) => (
+            <PlotFigure key={chart.key} chart={chart} isEnlarged={chart === large} />
+          ))}
+        </div>
       ) : about.value === null ? (
         <div class="panel-body" aria-busy={control.value === null} />
       ) : (
@@ -125,32 +129,17 @@ function PlotsPanel() {
   );
 }
 
-function Plots() {
-  const all = charts.value;
-  const large = all.find(({ key }) => key === options.value.enlarged);
-  const shown = large === undefined ? all : [large];
-  const style = shown.length === 1 ? "one" : shown.length === 2 ? "two" : shown.length > AT_A_GLANCE ? "many" : "";
-  return (
-    <div class={`panel-body plot-grid ${style}`}>
-      {shown.map((chart) => (
-        <PlotFigure key={chart.key} chart={chart} isEnlarged={chart === large} />
-      ))}
-    </div>
-  );
-}
-
-// --- The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right.
-
 /** Narrower than this there is room for one only. */
 const TWO = 800;
 
+/** The tables of a training: epochs, tests and runs at the left, the trials of the last test at the right. */
 export function TablesPanel() {
   const [box, width] = useWidth<HTMLElement>(1200);
   const others = tables.useOtherTables();
   const isWide = width >= TWO;
-  const left = [TRAIN_EPOCHS, ...(isWide ? [] : [TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
+  const left = [tables.TRAIN_EPOCHS, ...(isWide ? [] : [tables.TEST_TRIALS]), tables.TEST_EPOCHS, tables.RUNS, ...others];
   const chosen = tables.chosenTable.value;
-  const name = left.includes(chosen) ? chosen : TRAIN_EPOCHS;
+  const name = left.includes(chosen) ? chosen : tables.TRAIN_EPOCHS;
   return (
     <section ref={box} class={isWide ? "control-tables two" : "control-tables"} aria-label="Tables">
       <div class="panel">
@@ -172,10 +161,10 @@ export function TablesPanel() {
       {isWide && (
         <div class="panel">
           <TableView
-            name={TEST_TRIALS}
+            name={tables.TEST_TRIALS}
             title={(count) => (
               <>
-                <h2>{tableTitle(TEST_TRIALS)}</h2>
+                <h2>{tables.tableTitle(tables.TEST_TRIALS)}</h2>
                 <span class="muted fs-1 clip">{count}</span>
               </>
             )}
@@ -190,7 +179,7 @@ export function TablesPanel() {
 function tabTitle(name: string, chosen: string, count: ComponentChildren): ComponentChildren {
   return (
     <>
-      {tableTitle(name)}
+      {tables.tableTitle(name)}
       {name === chosen && count !== null && <span class="muted fs-1"> {count}</span>}
       {name !== chosen && name === tables.newTable.value && <span class="tab-new"> new</span>}
     </>

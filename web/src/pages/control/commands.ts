@@ -7,7 +7,7 @@ import { recall, remember } from "../../data/remembered";
 import * as page from "../../data/store";
 import { setPanel } from "../../ui/panels";
 import type { ControlDoQuestion, ControlState, StepLevel } from "../../wire";
-import { initValues, liveValues, shownSeed } from "./drafts";
+import { edit, initValues, liveValues, shownSeed } from "./drafts";
 import { hasNetwork } from "./network/NetworkPanel";
 
 type Action = ControlDoQuestion["action"];
@@ -35,15 +35,11 @@ export function dismissRefusal(): void {
   seenRefusal.value = said.peek().key;
 }
 
-/** Why something cannot be done now; empty where it can. */
-export function reasonAgainst(act: Act): string {
-  const listing = control.value?.listing;
-  return whyNot(act, {
-    isConnected: isConnected.value,
-    state: listing?.state ?? null,
-    doing: listing?.doing ?? "",
-    hasTest: (about.value?.num_test_items ?? 0) > 0,
-  });
+/** Type a parameter, or the seed, which has no name; null takes it back. What was said of the form before says nothing of this one. */
+export function retype(name: string, text: string | null): void {
+  edit(name, text);
+  const isRefused = name !== "" && refusal.peek().field === name;
+  if (isRefused || complaint.peek() !== "") dismissRefusal();
 }
 
 /** One after the other: each is for the state that the one before has brought about. */
@@ -79,34 +75,21 @@ async function tell(action: Action): Promise<void> {
 /** What was told shows in the next answer; where it changes nothing, there is none. */
 const WAIT_FOR_ANSWER_MS = 300;
 
-function nextAnswer(): Promise<void> {
+async function nextAnswer(): Promise<void> {
   const before = control.peek();
-  return new Promise((resolve) => {
-    const timer = setTimeout(finish, WAIT_FOR_ANSWER_MS);
-    const stopLooking = effect(() => {
-      if (control.value !== before) queueMicrotask(finish);
+  let stop = (): void => undefined;
+  await new Promise<void>((resolve) => {
+    setTimeout(resolve, WAIT_FOR_ANSWER_MS);
+    stop = effect(() => {
+      if (control.value !== before) resolve();
     });
-    function finish(): void {
-      clearTimeout(timer);
-      stopLooking();
-      resolve();
-    }
   });
+  stop();
 }
 
 // --- What can be done with a training now and, of what cannot, why.
 
 export type Act = "init" | "run" | "step" | "stop" | "test" | "set";
-
-/** What it hangs on. */
-interface Circumstances {
-  readonly isConnected: boolean;
-  /** Null before anything is known. */
-  readonly state: ControlState | null;
-  /** What is under way: Run, Step 3 epochs. */
-  readonly doing: string;
-  readonly hasTest: boolean;
-}
 
 /** What can be done in a state, and why nothing else can. */
 const ACTS: Record<ControlState, readonly [acts: readonly Act[], reason: string]> = {
@@ -121,16 +104,15 @@ const ACTS: Record<ControlState, readonly [acts: readonly Act[], reason: string]
 };
 
 /** Why something cannot be done now; empty where it can. */
-export function whyNot(act: Act, { isConnected, state, doing, hasTest }: Circumstances): string {
-  if (!isConnected) return "The connection to the server is lost.";
-  if (state === null) return "The server has not said yet how the training is.";
-  const [acts, reason] = ACTS[state];
-  if (acts.includes(act)) return act === "test" && !hasTest ? "The training has no test set." : "";
+export function reasonAgainst(act: Act): string {
+  const listing = control.value?.listing;
+  if (!isConnected.value) return "The connection to the server is lost.";
+  if (listing === undefined) return "The server has not said yet how the training is.";
+  const [acts, reason] = ACTS[listing.state];
+  if (acts.includes(act)) return act === "test" && numItems.value === 0 ? "The training has no test set." : "";
   if (act === "stop") return "Nothing is under way.";
-  return state === "busy" ? `${doing || "Something"} ${reason}` : reason;
+  return listing.state === "busy" ? `${listing.doing || "Something"} ${reason}` : reason;
 }
-
-// --- What somebody does with the training: the ways by which all parts of the page do it.
 
 /** Rises when what cannot be as it is written is to be shown. */
 export const problemAsked = signal(0);
@@ -158,10 +140,10 @@ export function step(): void {
 
 /** Stop after this trial; a second time, and while it is not training yet: end the process. */
 export function stop(): void {
-  const state = control.peek()?.listing.state;
-  const isUrgent = state === "stopping" || state === "starting";
-  send("stop", { type: isUrgent ? "abort" : "stop" });
+  send("stop", { type: endsProcess.peek() ? "abort" : "stop" });
 }
+
+export const endsProcess = computed(() => ["stopping", "starting"].includes(control.value?.listing.state ?? ""));
 
 export function testItem(item: number): void {
   send("test", { type: "test_item", item });
@@ -192,11 +174,13 @@ export function setStepLevel(level: StepLevel): void {
   remember("step-level", level);
 }
 
-/** Null where it is no number of steps. */
 export const stepCount = computed(() => countIn(stepText.value, 1, MOST_STEPS));
 
 /** The item to test; null where there is no such item. */
-export const item = computed(() => countIn(itemText.value, 0, (about.value?.num_test_items ?? 0) - 1));
+export const item = computed(() => countIn(itemText.value, 0, numItems.value - 1));
+
+/** Of the test set. */
+export const numItems = computed(() => about.value?.num_test_items ?? 0);
 
 function countIn(text: string, low: number, high: number): number | null {
   const digits = text.replace(/\s/g, "");

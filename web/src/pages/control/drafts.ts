@@ -15,8 +15,8 @@ export interface FormRow {
   readonly isChanged: boolean;
 }
 
-/** By training, then by the name of the parameter. */
-type Texts = ReadonlyMap<string, ReadonlyMap<string, string>>;
+/** By training and parameter. */
+type Texts = ReadonlyMap<string, string>;
 
 const drafts = signal<Texts>(new Map());
 /** How a value in force was written: somebody's 1e-4 does not become 0.0001 under their eyes. */
@@ -26,6 +26,7 @@ const spellings = signal<Texts>(new Map());
 const SEED: FormField = {
   ...{ name: "", label: "Seed", section: "", about: "" },
   ...{ form: "integer", value: 0, choices: [], low: 0, high: null, is_optional: false, is_live: false },
+  requirement: "must be a whole number, 0 or more",
 };
 
 export const rows = computed<readonly FormRow[]>(() => (about.value?.fields ?? []).map(rowOf));
@@ -33,13 +34,13 @@ export const rows = computed<readonly FormRow[]>(() => (about.value?.fields ?? [
 export const seed = computed(() => rowOf(SEED));
 
 function rowOf(field: FormField): FormRow {
-  const [id, inForce] = [controlId.value, valueOf(field)];
-  const draft = drafts.value.get(id)?.get(field.name);
+  const [key, inForce] = [keyOf(field.name), valueOf(field)];
+  const draft = drafts.value.get(key);
   if (draft !== undefined) {
     const reading = readValue(field, draft);
     return { field, text: draft, reading, inForce, isChanged: !isInForce(reading, inForce) };
   }
-  const spelling = spellings.value.get(id)?.get(field.name);
+  const spelling = spellings.value.get(key);
   const isStill = spelling !== undefined && isInForce(readValue(field, spelling), inForce);
   return { field, text: isStill ? spelling : writeValue(inForce), reading: { value: inForce }, inForce, isChanged: false };
 }
@@ -59,31 +60,20 @@ function isInForce(reading: Reading, inForce: Value): boolean {
 
 export const changed = computed(() => rows.value.filter(({ isChanged }) => isChanged));
 
-export const problems = computed(() => rows.value.filter(({ reading }) => "problem" in reading));
-
-export function edit(name: string, text: string): void {
-  drafts.value = withText(drafts.peek(), name, text);
-}
-
-export function editSeed(text: string): void {
-  edit(SEED.name, text);
-}
-
-/** Take back what was typed. */
-export function revert(name: string): void {
-  drafts.value = withText(drafts.peek(), name, null);
+/** Null takes back what was typed. */
+export function edit(name: string, text: string | null): void {
+  const texts = new Map(drafts.peek());
+  if (text === null) texts.delete(keyOf(name));
+  else texts.set(keyOf(name), text);
+  drafts.value = texts;
 }
 
 export function revertAll(): void {
-  drafts.value = new Map(drafts.peek()).set(controlId.peek(), new Map());
+  drafts.value = new Map([...drafts.peek()].filter(([key]) => !key.startsWith(keyOf(""))));
 }
 
-function withText(all: Texts, name: string, text: string | null): Texts {
-  const id = controlId.peek();
-  const texts = new Map(all.get(id));
-  if (text === null) texts.delete(name);
-  else texts.set(name, text);
-  return new Map(all).set(id, texts);
+function keyOf(name: string): string {
+  return `${controlId.value}\n${name}`;
 }
 
 /** By name; null where one of them cannot be as it is written. */
@@ -107,7 +97,6 @@ export function liveValues(name?: string): Record<string, Value> {
   return valuesOf(live) ?? {};
 }
 
-/** Null where what is typed cannot be one. */
 export const shownSeed = computed(() => {
   const { reading } = seed.value;
   return "value" in reading ? Number(reading.value) : null;
@@ -116,13 +105,13 @@ export const shownSeed = computed(() => {
 /** What was typed and is in force now is no longer a draft: a later change elsewhere is shown then. */
 export function settleDrafts(): () => void {
   return effect(() => {
-    const texts = drafts.peek().get(controlId.value);
-    const taken = [...rows.value, seed.value].filter(({ field, isChanged }) => !isChanged && texts?.has(field.name) === true);
+    const isTaken = ({ field, isChanged }: FormRow): boolean => !isChanged && drafts.peek().has(keyOf(field.name));
+    const taken = [...rows.value, seed.value].filter(isTaken);
     if (taken.length === 0) return;
     batch(() => {
       for (const { field, text } of taken) {
-        spellings.value = withText(spellings.peek(), field.name, text);
-        revert(field.name);
+        spellings.value = new Map(spellings.peek()).set(keyOf(field.name), text);
+        edit(field.name, null);
       }
     });
   });
@@ -138,7 +127,6 @@ type Reading = { readonly value: Value } | { readonly problem: string };
 /** Digits with a point, with an exponent where somebody likes: 0.05, .5, 1e-4. */
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
-/** A value as the field shows it. */
 export function writeValue(value: Value): string {
   if (value === null) return "";
   return typeof value === "number" ? String(value).replaceAll("-", "\u2212").replace("e+", "e") : String(value);
@@ -152,7 +140,7 @@ export function readValue(field: FormField, text: string): Reading {
     case "truth":
       return { value: text === "true" };
     case "choice":
-      return field.choices.includes(text) ? { value: text } : { problem: requirementOf(field) };
+      return field.choices.includes(text) ? { value: text } : { problem: field.requirement };
     case "integer":
     case "number":
       return readNumber(field, plainNumber(text));
@@ -166,27 +154,10 @@ function readNumber(field: FormField, text: string): Reading {
   const isNumber = NUMBER.test(text) && Number.isFinite(value);
   const isWhole = field.form === "number" || Number.isSafeInteger(value);
   const isWithin = value >= (field.low ?? -Infinity) && value <= (field.high ?? Infinity);
-  return isNumber && isWhole && isWithin ? { value } : { problem: requirementOf(field) };
+  return isNumber && isWhole && isWithin ? { value } : { problem: field.requirement };
 }
 
 /** As JavaScript reads it: a true minus and the thin spaces between groups of digits are how this page writes. */
 function plainNumber(text: string): string {
   return text.trim().replaceAll("\u2212", "-").replace(/(?<=\d)[\u202f\u2009\u00a0 ](?=\d)/g, "");
-}
-
-/** What a value must be, in the words of the training: see training/parameterkinds.py. */
-export function requirementOf(field: FormField): string {
-  return `must be ${wanted(field)}${field.is_optional ? ", or empty" : ""}`;
-}
-
-function wanted({ form, choices, low, high }: FormField): string {
-  if (form === "choice") return `${choices.length === 1 ? "" : "one of "}${choices.join(", ")}`;
-  const words = [form === "integer" ? "a whole number" : "", limitWords(low, high)];
-  return words.filter((part) => part !== "").join(", ") || "a number";
-}
-
-function limitWords(low: number | null, high: number | null): string {
-  if (low !== null && high !== null) return `from ${writeValue(low)} to ${writeValue(high)}`;
-  if (low !== null) return `${writeValue(low)} or more`;
-  return high === null ? "" : `${writeValue(high)} or less`;
 }

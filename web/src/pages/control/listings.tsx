@@ -9,13 +9,18 @@ import type { ShownState } from "../../ui/run-states";
 import { formatHour } from "../../ui/times";
 import type { ControlListing, ControlState, Counters, Fault } from "../../wire";
 
-const STYLES: Record<ControlState, Pick<ShownState, "shape" | "style">> = {
-  starting: { shape: "ring", style: "" },
-  new: { shape: "ring", style: "" },
-  ready: { shape: "dot", style: "" },
+interface Kind extends Pick<ShownState, "shape" | "style"> {
+  /** What is said aloud when it begins, where it is no fault. */
+  readonly sentence?: string;
+}
+
+const KINDS: Record<ControlState, Kind> = {
+  starting: { shape: "ring", style: "", sentence: "The training is starting." },
+  new: { shape: "ring", style: "", sentence: "Not initialised. Init builds the network and the data." },
+  ready: { shape: "dot", style: "", sentence: "Ready." },
   busy: { shape: "dot", style: "live" },
-  stopping: { shape: "dot", style: "warn" },
-  done: { shape: "check", style: "" },
+  stopping: { shape: "dot", style: "warn", sentence: "Stopping after this trial. Stop again ends the process." },
+  done: { shape: "check", style: "", sentence: "All runs are done." },
   failed: { shape: "cross", style: "died" },
   died: { shape: "cross", style: "died" },
 };
@@ -28,13 +33,8 @@ function wordOf({ state, doing }: ControlListing): string {
   return state === "new" ? "not initialised" : state;
 }
 
-export function ControlBadge() {
-  const listing = control.value?.listing;
-  return listing === undefined ? null : <ListingBadge listing={listing} />;
-}
-
-function ListingBadge({ listing }: { listing: ControlListing }) {
-  const { word, shape, style } = isConnected.value ? { word: wordOf(listing), ...STYLES[listing.state] } : unseen();
+export function ListingBadge({ listing }: { listing: ControlListing }) {
+  const { word, shape, style } = isConnected.value ? { word: wordOf(listing), ...KINDS[listing.state] } : unseen();
   return (
     <span class={`badge control-badge ${style}`} title={listing.doing || word}>
       <Shape shape={shape} isLive={style === "live"} />
@@ -54,61 +54,38 @@ export function ofAll(done: number, all: number | null): string {
   return all === null ? formatCount(done) : `${formatCount(done)} / ${formatCount(all)}`;
 }
 
-/** What went wrong, as a title. */
 export function faultTitle(state: ControlState, fault: Fault | null): string {
   if (state === "died") return "The training process has ended";
   return fault === null || fault.error === "" ? "Training stopped" : `Training stopped: ${fault.error}`;
 }
 
-const SENTENCES: Partial<Record<ControlState, string>> = {
-  starting: "The training is starting.",
-  new: "Not initialised. Init builds the network and the data.",
-  ready: "Ready.",
-  stopping: "Stopping after this trial. Stop again ends the process.",
-  done: "All runs are done.",
-};
-
-/** What is said aloud when the state changes. */
 export function sentenceOf({ state, doing }: ControlListing, fault: Fault | null): string {
   if (state === "busy") return `${doing || "Training"} is under way.`;
   const message = fault === null || fault.message === "" ? "" : `: ${fault.message}`;
-  return SENTENCES[state] ?? `${faultTitle(state, fault)}${message}`;
+  return KINDS[state].sentence ?? `${faultTitle(state, fault)}${message}`;
 }
 
-// --- In the top bar: which training is shown, with its seed, and a list to choose another from where there are several.
-
+/** In the top bar: which training is shown, with its seed, and a list to choose another from where there are several. */
 export function ControlPicker() {
   const all = controls.value ?? [];
   const now = all.find(({ id }) => id === controlId.value);
   if (all.length === 0) return null;
   const seed = control.value?.listing.id === controlId.value ? control.value.seed : null;
-  const words = (
-    <>
-      <span class="clip">{now?.name ?? "Choose a training"}</span>
-      {seed !== null && <span class="muted">seed {seed}</span>}
-    </>
-  );
-  if (all.length === 1 && now !== undefined) {
-    return (
-      <span class="subject" title={now.target}>
-        {words}
-      </span>
-    );
-  }
   return (
     <Picker
       label="Trainings"
       options={() => all.map((one) => ({ id: one.id, name: one.name, detail: wordOf(one), title: one.target }))}
       chosen={controlId.value}
       choose={(id) => setParams({ c: id })}
+      alone={all.length === 1 ? now?.target : undefined}
     >
-      {words}
+      <span class="clip">{now?.name ?? "Choose a training"}</span>
+      {seed !== null && <span class="muted">seed {seed}</span>}
     </Picker>
   );
 }
 
-// --- On the start page: the trainings that can be controlled, and how they go.
-
+/** On the start page: the trainings that can be controlled, and how they go. */
 export function ControlsPart() {
   const all = controls.value ?? [];
   if (all.length === 0) return null;

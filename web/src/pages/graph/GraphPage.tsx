@@ -41,8 +41,7 @@ function useSelectionOpensSheet(): void {
   });
 }
 
-// --- The middle of the page: the graph, or what stands there while there is none.
-
+/** The middle of the page: the graph, or what stands there while there is none. */
 function Stage() {
   const opening = store.opening.value;
   const hasGraph = store.document.value !== null;
@@ -135,8 +134,7 @@ function FailedWay({ name }: { name: string }) {
   );
 }
 
-// --- Stands beside the drawing, and tells that it is there: it has then opened its first groups.
-
+/** Stands beside the drawing, and tells that it is there: it has then opened its first groups. */
 function GraphPlace() {
   useEffect(() => {
     setDrawn(true);
@@ -145,8 +143,7 @@ function GraphPlace() {
   return null;
 }
 
-// --- Over the graph of a pass that raised: where it ended, with a way there.
-
+/** Over the graph of a pass that raised: where it ended, with a way there. */
 function RaisedBanner() {
   const document = store.document.value;
   const [dismissed, setDismissed] = useState<PassDocument | null>(null);

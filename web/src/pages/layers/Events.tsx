@@ -140,13 +140,12 @@ export function describeAlarms({ alarms, first, last }: AlarmMark): string {
   return `${alarms.length} × ${alarmKind(one.alarm).title}${where}, ${stepsText(first, last)}. ${one.message}`;
 }
 
-// --- All alarms and gaps in words, the latest first.
-
 /** More at a time than anybody reads. */
 const MOST = 200;
 
 type Which = "all" | "row";
 
+/** All alarms and gaps in words, the latest first. */
 export function EventList() {
   const [which, setWhich] = useState<Which>("all");
   const { alarms, gaps } = state.events.value;

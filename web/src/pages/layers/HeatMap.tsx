@@ -171,7 +171,6 @@ function summary(): string {
   );
 }
 
-/** What is seen of the rows. */
 interface View {
   scrollTop: number;
   viewHeight: number;
@@ -204,7 +203,6 @@ function Cells({ scrollTop, viewHeight }: View) {
   return <canvas ref={canvas} aria-hidden="true" />;
 }
 
-/** What stands on the map while it has no rows. */
 function Nothing() {
   const grid = state.grid.value;
   if (grid === null && state.failure.value === "")
@@ -233,8 +231,7 @@ function Nothing() {
   );
 }
 
-// --- The numbers of the steps, under the map.
-
+/** The numbers of the steps, under the map. */
 function StepAxis() {
   const axis = state.axis.value;
   const ticks = axis.width > 0 && state.grid.value !== null ? stepsAlong(axis).ticks : [];
@@ -252,8 +249,7 @@ function StepAxis() {
   );
 }
 
-// --- The heads of the groups, which fold; the one of the rows at the upper edge stays in view.
-
+/** The heads of the groups, which fold; the one of the rows at the upper edge stays in view. */
 function Group({ group }: { group: GroupLine }) {
   const { role, title, hint, isOpen, count, height, heightOfAll } = group;
   const first = state.lines.value.rows.find(({ row }) => row.role === role);
@@ -272,8 +268,7 @@ function Group({ group }: { group: GroupLine }) {
   );
 }
 
-// --- Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn.
-
+/** Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn. */
 function HeatMarks({ scrollTop, drag }: { scrollTop: number; drag: readonly [number, number] | null }) {
   const selected = state.lines.value.byName.get(state.rowName.value);
   const [step, axis] = [state.step.value, state.axis.value];
@@ -313,12 +308,11 @@ function CellMark({ scrollTop }: { scrollTop: number }) {
   );
 }
 
-// --- The names of the rows in view, beside the map.
-
 /** A name needs so much room. */
 const NAME_HEIGHT = 13;
 const SPARE = 200;
 
+/** The names of the rows in view, beside the map. */
 function HeatLabels({ scrollTop, viewHeight }: View) {
   const lines = linesBetween(state.lines.value.all, scrollTop - SPARE, scrollTop + viewHeight + SPARE);
   const bad = worstByRow();
@@ -396,7 +390,6 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   Escape: leave,
 };
 
-/** True where the key had a meaning. */
 function actOnHeatKey(event: KeyboardEvent): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const [{ rows }, spans, at] = [state.lines.peek(), state.spans.peek(), state.pointed.peek()];

@@ -2,6 +2,7 @@
 import { batch, computed, effect } from "@preact/signals";
 import { useEffect, useLayoutEffect } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../data/format";
+import { follow, type ReplyOf } from "../../data/requests";
 import { param } from "../../data/route";
 import { followEvents } from "../../data/run-events";
 import * as runs from "../../data/runs";
@@ -24,9 +25,7 @@ export function LayersPage() {
   useEffect(() => {
     if (source === null) return undefined;
     const stops = [followEvents(source), followGrid(source), followRow(source)];
-    return () => {
-      for (const stop of stops) stop();
-    };
+    return () => stops.forEach((stop) => stop());
   }, [source]);
   // As it goes, not after the next paint: by then the next map may be there, and pointed at.
   useLayoutEffect(() => () => (state.pointed.value = null), []);
@@ -97,24 +96,20 @@ function followGrid(source: Source): () => void {
     const [column, num_buckets] = [state.column.value, numBuckets.value];
     const isWhole = asked.value.low === null;
     if (asked.value.run_id === "" || num_buckets === 0) return undefined;
-    return source.follow(
-      { type: "watched", ...asked.value, column, num_buckets },
-      {
-        hear: (reply) => {
-          const grid = gridOf(reply, column);
-          if (grid === null) return;
-          batch(() => {
-            state.failure.value = "";
-            const isAll = isWhole && figureOf(column).isRare !== true;
-            state.takeUnseen(neverSeen(grid, isAll, state.unseen.peek() ?? new Set()));
-            state.takeGrid(grid);
-            const spans = bucketSpans(grid);
-            if (isWhole) state.takeWhole({ low: spans[0]?.low ?? 0, high: spans.at(-1)?.high ?? 1 });
-          });
-        },
-        refuse: (reason) => (state.failure.value = reason),
-      },
-    );
+    const hear = (reply: ReplyOf<"watched">): void => {
+      const grid = gridOf(reply, column);
+      if (grid === null) return;
+      batch(() => {
+        state.failure.value = "";
+        const isAll = isWhole && figureOf(column).isRare !== true;
+        state.takeUnseen(neverSeen(grid, isAll, state.unseen.peek() ?? new Set()));
+        state.takeGrid(grid);
+        const spans = bucketSpans(grid);
+        if (isWhole) state.takeWhole({ low: spans[0]?.low ?? 0, high: spans.at(-1)?.high ?? 1 });
+      });
+    };
+    const refuse = (reason: string): unknown => (state.failure.value = reason);
+    return follow(source, { type: "watched", ...asked.value, column, num_buckets }, hear, refuse);
   });
 }
 
@@ -122,21 +117,15 @@ function followRow(source: Source): () => void {
   return effect(() => {
     const row = state.rowName.value;
     if (asked.value.run_id === "" || row === "") return undefined;
-    return source.follow(
-      { type: "watched_row", ...asked.value, row, num_buckets: ROW_BUCKETS },
-      {
-        hear: (reply) => {
-          const found = rowFiguresOf(reply);
-          if (found !== null) state.takeFigures(found);
-        },
-        refuse: () => undefined, // the map says why
-      },
-    );
+    // Where it is refused, the map says why.
+    return follow(source, { type: "watched_row", ...asked.value, row, num_buckets: ROW_BUCKETS }, (reply) => {
+      const found = rowFiguresOf(reply);
+      if (found !== null) state.takeFigures(found);
+    });
   });
 }
 
-// --- One line above the map: what is under the pointer or, where it is elsewhere, what the map shows.
-
+/** One line above the map: what is under the pointer or, where it is elsewhere, what the map shows. */
 function ReadingLine() {
   const grid = state.grid.value;
   const at = state.pointed.value;

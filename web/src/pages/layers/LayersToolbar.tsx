@@ -80,9 +80,7 @@ export function LayersToolbar() {
   );
 }
 
-// --- The colours of the map with their limits in numbers, which can be fixed.
-
-/** Colours between their limits. */
+/** The colours of the map with their limits in numbers, which can be fixed. */
 export function Ramp({ scale }: { scale: Scale }) {
   const figure = state.shownFigure.value;
   return (

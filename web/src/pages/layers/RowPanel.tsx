@@ -103,8 +103,7 @@ function Histograms({ figures: { histogram_name: histogram, tensor_name: tensor 
   );
 }
 
-// --- The figures of a row as numbers, one line for each stretch of steps.
-
+/** The figures of a row as numbers, one line for each stretch of steps. */
 function RowTable({ figures }: { figures: RowFigures }) {
   const names = figures.columns.filter((name) => hasColumn(figures, name));
   const step = state.step.value;
@@ -148,14 +147,11 @@ function RowTable({ figures }: { figures: RowFigures }) {
   );
 }
 
-/** A figure at a place. */
 function valueText(figures: RowFigures, name: string, at: number, digits = 4, unknown = "unknown"): string {
   const value = columnOf(figures, name)[at] ?? NaN;
   if (Number.isNaN(value)) return unknown;
   return formatFigure(figureOf(name), value, { digits, isEstimate: isEstimate(figures, name, at) });
 }
-
-// --- The figures of a row over steps: how its values are spread, mean and deviation, size, shares.
 
 interface ChartPlan {
   readonly title: string;
@@ -168,6 +164,7 @@ interface ChartPlan {
   readonly read: (at: number) => ComponentChildren;
 }
 
+/** The figures of a row over steps: how its values are spread, mean and deviation, size, shares. */
 function RowCharts({ figures }: { figures: RowFigures }) {
   const sizes = [sizeOf(figures, "norm", "Norm"), sizeOf(figures, "ratio", "Update ratio")];
   const plans = [fanOf(figures), spreadOf(figures), ...sizes, sharesOf(figures)];
@@ -298,7 +295,6 @@ const SHARES = [
   ["inf", 4],
 ] as const;
 
-/** Only those of which there is anything. */
 function sharesOf(figures: RowFigures): ChartPlan | null {
   const shown = SHARES.filter(([name]) => columnOf(figures, name).some((value) => value > 0));
   if (shown.length === 0) return null;

@@ -57,7 +57,6 @@ export interface Lines {
   readonly all: readonly Line[];
   readonly groups: readonly GroupLine[];
   readonly rows: readonly RowLine[];
-  /** By the name of the row. */
   readonly byName: ReadonlyMap<string, RowLine>;
   readonly height: number;
 }
@@ -138,7 +137,6 @@ function headOf(role: string, count: number): Pick<GroupLine, "title" | "hint"> 
   };
 }
 
-/** The lines between two heights. */
 export function linesBetween<One extends Line>(lines: readonly One[], from: number, to: number): readonly One[] {
   return lines.filter(({ top, height }) => top + height > from && top < to);
 }

@@ -18,7 +18,6 @@ const WIDE = 30;
 /** Less than this share of the largest is as good as nothing: it would take all colours for itself. */
 const LEAST_SHARE = 1e-12;
 
-/** More values than this are looked at in a sample. */
 const MOST_LOOKED_AT = 20_000;
 /** So many of the sizes, at either end, may lie outside: a single one would take all colours for itself. */
 const OUTSIDE = 0.02;

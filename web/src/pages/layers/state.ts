@@ -12,7 +12,6 @@ import { type LogChoice, scalesOf, type Wish } from "./scales";
 import { type Axis, bucketSpans, nearestBucket } from "./steps";
 import { figureOf, type RowFigures, rowsWithAny, type WatchedGrid } from "./watched";
 
-/** Pixels that the map has for its steps. */
 export const plotWidth = signal(0);
 
 /** Which rows have the same colours for the same values. */
@@ -21,7 +20,6 @@ const SHARINGS: readonly Sharing[] = ["all", "group", "row"];
 
 // --- what is chosen ------------------------------------------------------------------------------
 
-/** The chosen runs that were watched. */
 export const watchedRuns = computed<readonly RunListing[]>(() => {
   const names = runs.namesOf("watch");
   return runs.chosen.value.filter((run) => names.some((name) => runs.seriesOf(run.id, "watch", name) !== undefined));
@@ -62,8 +60,6 @@ export const wish = computed<Wish>(() => {
   return { log, limits: isFixed && param("limits") !== "" ? [low, high] : null };
 });
 
-// --- what came -----------------------------------------------------------------------------------
-
 /** What came for what is chosen, and what takes it when it comes. Null as soon as something else is chosen. */
 function comesFor<Value>(keyOf: () => string): readonly [ReadonlySignal<Value | null>, (value: Value) => void] {
   const held = signal<{ key: string; value: Value } | null>(null);
@@ -81,8 +77,6 @@ export const [unseen, takeUnseen] = comesFor<ReadonlySet<string>>(ofRank);
 /** From the first to the last step, as far as it is known. */
 export const [knownWhole, takeWhole] = comesFor<Span>(() => runId.value);
 export const failure = signal("");
-
-// --- what follows from both ----------------------------------------------------------------------
 
 /** Records that were asked for and left out to keep the budget, of the rank that is shown. */
 export const numUnaffordable = computed(() =>
@@ -145,7 +139,6 @@ export const whole = computed<Span>(() => {
 
 export const axis = computed<Axis>(() => ({ ...(zoom.value ?? whole.value), width: plotWidth.value }));
 
-/** By the place of the row. */
 export const scales = computed<ReadonlyMap<number, Scale>>(() => {
   if (grid.value === null) return new Map();
   const groups = groupBy(lines.value.rows, ({ row, index }) => ({ all: "", group: row.role, row: index })[sharing.value]);

@@ -41,7 +41,6 @@ export function nearestBucket(spans: readonly Span[], step: number | null): numb
   return far.indexOf(Math.min(...far));
 }
 
-/** An axis of so many pixels. */
 export interface Axis extends Span {
   readonly width: number;
 }

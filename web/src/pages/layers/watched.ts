@@ -1,6 +1,7 @@
 /** What the server knows of the watched rows: one figure of all of them, all figures of one; and how figures are written. */
 import { formatNumberOf, formatShare, formatValue } from "../../data/format";
 import { alarmKind, stepsText } from "../../data/run-events";
+import type { ReplyOf } from "../../data/requests";
 import type { Reply } from "../../data/source";
 import type { CellKind } from "../../plot/cells";
 import type { AlarmListing, WatchedAnswer, WatchedRowAnswer } from "../../wire";
@@ -26,23 +27,18 @@ function numbersIn({ buffer, offset }: Reply, count: number): Numbers | null {
   };
 }
 
-// --- One figure of all rows.
-
 /** The marks are HAS_NAN, HAS_INF, IS_ESTIMATE. */
-export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id" | "low" | "high">, Numbers {
-  /** Which figure it is. */
+export interface WatchedGrid extends Omit<WatchedAnswer, "type" | "id">, Numbers {
   readonly column: string;
 }
 
-/** Null for an answer to something else, or one that is damaged. */
-export function gridOf(reply: Reply, column: string): WatchedGrid | null {
+/** Null for a damaged answer. */
+export function gridOf(reply: ReplyOf<"watched">, column: string): WatchedGrid | null {
   const { answer } = reply;
-  if (answer.type !== "watched") return null;
   const numbers = numbersIn(reply, answer.rows.length * answer.first_steps.length);
   return numbers === null ? null : { ...answer, ...numbers, column };
 }
 
-/** The rows that have a figure anywhere. */
 export function rowsWithAny({ rows, first_steps: { length: width }, values }: WatchedGrid): readonly boolean[] {
   return rows.map((_, row) => values.subarray(row * width, (row + 1) * width).some((value) => !Number.isNaN(value)));
 }
@@ -66,15 +62,13 @@ export function neverSeen(grid: WatchedGrid, isWhole: boolean, before: ReadonlyS
 
 export interface RowFigures extends WatchedRowAnswer, Numbers {}
 
-/** Null for an answer to something else, or one that is damaged. */
-export function rowFiguresOf(reply: Reply): RowFigures | null {
+/** Null for a damaged answer. */
+export function rowFiguresOf(reply: ReplyOf<"watched_row">): RowFigures | null {
   const { answer } = reply;
-  if (answer.type !== "watched_row") return null;
   const numbers = numbersIn(reply, answer.columns.length * answer.first_steps.length);
   return numbers === null ? null : { ...answer, ...numbers };
 }
 
-/** The step in the middle of each bucket. */
 export function middleSteps({ first_steps, last_steps }: Pick<RowFigures, "first_steps" | "last_steps">): number[] {
   return first_steps.map((first, at) => (first + last_steps[at]!) / 2);
 }
@@ -86,7 +80,6 @@ export function columnOf({ columns, first_steps: { length: width }, values }: Ro
   return at < 0 ? NOTHING : values.subarray(at * width, (at + 1) * width);
 }
 
-/** Is there any value? */
 export function hasColumn(figures: RowFigures, name: string): boolean {
   return columnOf(figures, name).some((value) => !Number.isNaN(value));
 }
@@ -156,13 +149,10 @@ export function sentenceOf({ name, steps, value }: Reading): string {
   return [name, steps, value].filter((part) => part !== "").join(" \u00b7 ");
 }
 
-// --- The figures of a watched tensor: what they are called, and what kind of number each is.
-
 /** Of either sign; a size, which may span decades; a share from 0 to 1. */
 export type FigureKind = "signed" | "size" | "share";
 
 interface Figure {
-  /** As the server names it. */
   readonly id: string;
   readonly title: string;
   readonly kind: FigureKind;

@@ -9,118 +9,106 @@ interface Props {
 }
 
 export function FormulaView({ latex, isInline = false }: Props) {
-  const tree = useMemo(() => parseFormula(latex), [latex]);
+  const { drawn, said } = useMemo(() => readFormula(latex), [latex]);
   return (
-    <div class={isInline ? "maths inline" : "maths"} role="math" aria-label={spoken(tree)}>
+    <div class={isInline ? "maths inline" : "maths"} role="math" aria-label={said}>
       <math aria-hidden="true" display={isInline ? "inline" : "block"}>
-        <MathNode of={tree} />
+        {drawn}
       </math>
     </div>
   );
 }
 
-// --- A part of a formula as MathML, and as one would read it aloud.
-
-function MathNode({ of }: { of: Formula }): JSX.Element {
-  return (PARTS[of.kind] as Part<Formula>).drawn(of);
+/** A part of a formula as MathML, and as one would read it aloud. */
+interface Part {
+  /** Two operands side by side are a product, and so is one before a function or a sum. */
+  readonly kind: "operand" | "function" | "sign" | "big" | "space" | "row";
+  readonly drawn: JSX.Element;
+  readonly said: string;
+  /** The same without the brackets around it. */
+  readonly inner?: string;
 }
 
-export function spoken(of: Formula): string {
-  return (PARTS[of.kind] as Part<Formula>).said(of);
+/** Anything that is not known stands there as it was written: a formula is never lost. */
+export function readFormula(latex: string): Part {
+  return new Reader(latex.match(/\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\s+|\+=|[^\s]/g) ?? []).row(() => false);
 }
 
-interface Part<One> {
-  readonly drawn: (of: One) => JSX.Element;
-  readonly said: (of: One) => string;
+// --- What parts are made of.
+
+function operand(drawn: JSX.Element, said: string): Part {
+  return { kind: "operand", drawn, said };
 }
 
-const PARTS: { readonly [One in Kind]: Part<Of<One>> } = {
-  row: {
-    drawn: ({ items }) => <mrow>{items.map((item, at) => <MathNode key={at} of={item} />)}</mrow>,
-    said: ({ items }) => rowSpoken(items),
-  },
-  letter: { drawn: ({ text }) => <mi>{text}</mi>, said: ({ text }) => text },
-  number: { drawn: ({ text }) => <mn>{text}</mn>, said: ({ text }) => text },
-  function: { drawn: ({ text }) => <mi mathvariant="normal">{text}</mi>, said: ({ text }) => FUNCTIONS[text] ?? `${text} of` },
-  bold: {
-    drawn: ({ text }) => (
-      <mi mathvariant="normal" class="bold">
-        {text}
-      </mi>
-    ),
-    said: ({ text }) => (text === "1" ? "ones" : text),
-  },
-  name: { drawn: ({ text }) => <Name text={text} />, said: ({ text }) => text },
-  gradient: {
-    drawn: ({ text }) => (
-      <mfrac>
-        <mrow>
-          <mi>∂</mi>
-          <mi>L</mi>
-        </mrow>
-        <mrow>
-          <mi>∂</mi>
-          <Name text={text} />
-        </mrow>
-      </mfrac>
-    ),
-    said: ({ text }) => `dL by d${text}`,
-  },
-  sign: { drawn: ({ text }) => <mo>{text}</mo>, said: (of) => of.spoken },
-  big: { drawn: ({ text }) => <mo>{text}</mo>, said: (of) => of.spoken },
-  space: { drawn: () => <mspace width="0.17em" />, said: () => "" },
-  bar: { drawn: ({ inner }) => over(inner, <mo stretchy={false}>‾</mo>), said: ({ inner }) => `${spoken(inner)} bar` },
-  mean: { drawn: ({ inner }) => over(inner, <mo>‾</mo>), said: ({ inner }) => `the mean of ${spoken(inner)}` },
-  tilde: { drawn: ({ inner }) => over(inner, <mo stretchy={false}>~</mo>), said: ({ inner }) => `${spoken(inner)} tilde` },
-  root: {
-    drawn: ({ inner }) => (
-      <msqrt>
-        <MathNode of={inner} />
-      </msqrt>
-    ),
-    said: ({ inner }) => `the root of ${spoken(inner)}`,
-  },
-  fraction: {
-    drawn: ({ above, below }) => (
-      <mfrac>
-        <MathNode of={above} />
-        <MathNode of={below} />
-      </mfrac>
-    ),
-    said: ({ above, below }) => `${spoken(above)} over ${spoken(below)}`,
-  },
-  script: { drawn: (of) => <Script of={of} />, said: (of) => scriptSpoken(of) },
-  fence: {
-    drawn: ({ open, close, inner }) => (
-      <mrow>
-        <mo>{open}</mo>
-        <MathNode of={inner} />
-        <mo>{close}</mo>
-      </mrow>
-    ),
-    said: ({ open, inner }) => (open === "[" ? `1 where ${spoken(inner)}` : `open ${spoken(inner)} close`),
-  },
-};
+function rowOf(items: readonly Part[]): Part {
+  if (items.length === 1) return items[0]!;
+  const said: string[] = [];
+  let before: Part | undefined;
+  for (const item of items) {
+    if (item.kind === "space") continue;
+    if (before?.kind === "operand" && ["operand", "function", "big"].includes(item.kind)) said.push("times");
+    said.push(before?.kind === "function" ? (item.inner ?? item.said) : item.said);
+    before = item;
+  }
+  return { kind: "row", drawn: <mrow>{items.map(({ drawn }) => drawn)}</mrow>, said: said.filter((word) => word !== "").join(" ") };
+}
 
-function over(inner: Formula, sign: JSX.Element): JSX.Element {
-  return (
+function scripted(base: Part, sub: Part | null, sup: Part | null): Part {
+  const isBig = base.kind === "big";
+  const parts = [base, sub, sup].map((one) => one?.drawn);
+  const [Both, Below] = isBig ? (["munderover", "munder"] as const) : (["msubsup", "msub"] as const);
+  const drawn = sub === null ? <msup>{parts}</msup> : sup === null ? <Below>{parts}</Below> : <Both>{parts}</Both>;
+  const said = [base.said];
+  if (sub !== null) said.push(isBig ? `over ${sub.said} of` : `sub ${sub.said}`);
+  if (sup !== null) said.push(sup.said === "2" ? "squared" : sup.said === "transposed" ? sup.said : `to the power of ${sup.said}`);
+  return { kind: isBig || base.kind === "sign" ? base.kind : "operand", drawn, said: said.join(" ") };
+}
+
+function fenced(open: string, close: string, { drawn, said }: Part): Part {
+  const fence = (
+    <mrow>
+      <mo>{open}</mo>
+      {drawn}
+      <mo>{close}</mo>
+    </mrow>
+  );
+  return { ...operand(fence, open === "[" ? `1 where ${said}` : `open ${said} close`), inner: said };
+}
+
+function over({ drawn }: Part, sign: JSX.Element, said: string): Part {
+  return operand(
     <mover>
-      <MathNode of={inner} />
+      {drawn}
       {sign}
-    </mover>
+    </mover>,
+    said,
   );
 }
 
-function Script({ of: { base, sub, sup } }: { of: Of<"script"> }) {
-  const isBig = base.kind === "big";
-  const parts = [base, sub, sup].filter((one) => one !== null).map((one, at) => <MathNode key={at} of={one} />);
-  if (sub !== null && sup !== null) return isBig ? <munderover>{parts}</munderover> : <msubsup>{parts}</msubsup>;
-  if (sup !== null) return <msup>{parts}</msup>;
-  return isBig ? <munder>{parts}</munder> : <msub>{parts}</msub>;
+function fraction(above: JSX.Element, below: JSX.Element): JSX.Element {
+  return (
+    <mfrac>
+      {above}
+      {below}
+    </mfrac>
+  );
+}
+
+function partial(of: JSX.Element): JSX.Element {
+  return (
+    <mrow>
+      <mi>∂</mi>
+      {of}
+    </mrow>
+  );
+}
+
+function functionOf(name: string): Part {
+  return { kind: "function", drawn: <mi mathvariant="normal">{name}</mi>, said: FUNCTIONS[name] ?? `${name} of` };
 }
 
 /** A name of the student's: W1 as W with a small 1, longer ones upright. */
-function Name({ text }: { text: string }) {
+function nameOf(text: string): JSX.Element {
   const [, letter, digits] = /^([A-Za-z])_?(\d+)$/.exec(text) ?? [];
   if (letter === undefined || digits === undefined) return <mi>{text}</mi>;
   return (
@@ -131,6 +119,30 @@ function Name({ text }: { text: string }) {
   );
 }
 
+/** What is made of the text between braces. */
+const TEXTS: Readonly<Record<string, (text: string) => Part>> = {
+  "\\operatorname": functionOf,
+  "\\text": functionOf,
+  "\\mathrm": functionOf,
+  "\\mathbf": (text) =>
+    operand(
+      <mi mathvariant="normal" class="bold">
+        {text}
+      </mi>,
+      text === "1" ? "ones" : text,
+    ),
+  "\\name": (text) => operand(nameOf(text), text),
+  "\\grad": (text) => operand(fraction(partial(<mi>L</mi>), partial(nameOf(text))), `dL by d${text}`),
+};
+
+/** What stands over one part or around it. A line over several is their mean. */
+const AROUND: Readonly<Record<string, (inner: Part) => Part>> = {
+  "\\bar": (inner) => over(inner, <mo stretchy={false}>‾</mo>, `${inner.said} bar`),
+  "\\overline": (inner) => over(inner, <mo>‾</mo>, `the mean of ${inner.said}`),
+  "\\tilde": (inner) => over(inner, <mo stretchy={false}>~</mo>, `${inner.said} tilde`),
+  "\\sqrt": ({ drawn, said }) => operand(<msqrt>{drawn}</msqrt>, `the root of ${said}`),
+};
+
 const FUNCTIONS: Readonly<Record<string, string>> = {
   ln: "the logarithm of",
   log: "the logarithm of",
@@ -139,60 +151,6 @@ const FUNCTIONS: Readonly<Record<string, string>> = {
   exp: "e to the power of",
   sign: "the sign of",
 };
-
-/** All but these can be multiplied with what follows. */
-const NO_OPERANDS: ReadonlySet<Kind> = new Set(["row", "space", "sign", "big", "function"]);
-
-function rowSpoken(items: readonly Formula[]): string {
-  const said: string[] = [];
-  let before: Formula | null = null;
-  for (const item of items) {
-    if (item.kind === "space") continue;
-    // Two of them side by side are a product; a sum stands before what is summed.
-    if (before !== null && isOperand(before) && isFactor(item)) said.push("times");
-    said.push(before?.kind === "function" && item.kind === "fence" ? spoken(item.inner) : spoken(item));
-    before = item;
-  }
-  return said.filter((word) => word !== "").join(" ");
-}
-
-function isOperand(formula: Formula): boolean {
-  if (formula.kind === "script" && (formula.base.kind === "big" || formula.base.kind === "sign")) return false;
-  return !NO_OPERANDS.has(formula.kind);
-}
-
-function isFactor(formula: Formula): boolean {
-  const base = formula.kind === "script" ? formula.base : formula;
-  return !NO_OPERANDS.has(base.kind) || base.kind === "function" || base.kind === "big";
-}
-
-function scriptSpoken({ base, sub, sup }: Of<"script">): string {
-  const parts = [spoken(base)];
-  if (sub !== null) parts.push(base.kind === "big" ? `over ${spoken(sub)} of` : `sub ${spoken(sub)}`);
-  if (sup !== null) parts.push(powerSpoken(sup));
-  return parts.join(" ");
-}
-
-function powerSpoken(sup: Formula): string {
-  if (sup.kind === "sign" && sup.spoken === "transposed") return "transposed";
-  if (sup.kind === "number" && sup.text === "2") return "squared";
-  return `to the power of ${spoken(sup)}`;
-}
-
-// --- A formula as a tree.
-
-type Formula =
-  | { readonly kind: "row"; readonly items: readonly Formula[] }
-  | { readonly kind: "letter" | "number" | "function" | "bold" | "name" | "gradient"; readonly text: string }
-  | { readonly kind: "sign" | "big"; readonly text: string; readonly spoken: string }
-  | { readonly kind: "space" }
-  | { readonly kind: "bar" | "mean" | "tilde" | "root"; readonly inner: Formula }
-  | { readonly kind: "fraction"; readonly above: Formula; readonly below: Formula }
-  | { readonly kind: "script"; readonly base: Formula; readonly sub: Formula | null; readonly sup: Formula | null }
-  | { readonly kind: "fence"; readonly open: string; readonly close: string; readonly inner: Formula };
-
-type Kind = Formula["kind"];
-type Of<One extends Kind> = Formula & { kind: One };
 
 type Sign = readonly [text: string, spoken: string];
 
@@ -258,43 +216,22 @@ const BIG: Readonly<Record<string, Sign>> = {
 
 const SPACES: ReadonlySet<string> = new Set(["\\,", "\\ ", "\\;", "\\:", "\\!", "\\quad", "\\qquad", "~"]);
 const FENCES: Readonly<Record<string, string>> = { "(": ")", "[": "]", "\\{": "\\}" };
-const TEXTS: Readonly<Record<string, "function" | "bold" | "name" | "gradient">> = {
-  "\\operatorname": "function",
-  "\\text": "function",
-  "\\mathrm": "function",
-  "\\mathbf": "bold",
-  "\\name": "name",
-  "\\grad": "gradient",
-};
 
-/** What stands over one part or around it. A line over several is their mean. */
-const AROUND: Readonly<Record<string, "bar" | "mean" | "tilde" | "root">> = {
-  "\\bar": "bar",
-  "\\overline": "mean",
-  "\\tilde": "tilde",
-  "\\sqrt": "root",
-};
-
-/** Anything that is not known stands there as it was written: a formula is never lost. */
-export function parseFormula(latex: string): Formula {
-  return new Parser(latex.match(/\\[a-zA-Z]+|\\.|\d+(?:\.\d+)?|\s+|\+=|[^\s]/g) ?? []).row(() => false);
-}
-
-class Parser {
+/** Read a formula token by token. */
+class Reader {
   #at = 0;
 
   constructor(private readonly tokens: readonly string[]) {}
 
-  row(isEnd: (token: string) => boolean): Formula {
-    const items: Formula[] = [];
+  row(isEnd: (token: string) => boolean): Part {
+    const items: Part[] = [];
     for (let token = this.#peek(); token !== undefined && !isEnd(token); token = this.#peek()) {
       if (token === "^" || token === "_") items.push(this.#scripted(items.pop() ?? EMPTY));
       else items.push(this.#one());
     }
-    return items.length === 1 ? items[0]! : { kind: "row", items };
+    return rowOf(items);
   }
 
-  /** The next token that is no white space. */
   #peek(): string | undefined {
     while (/^\s+$/.test(this.tokens[this.#at] ?? "")) this.#at += 1;
     return this.tokens[this.#at];
@@ -306,26 +243,18 @@ class Parser {
     return token;
   }
 
-  #scripted(base: Formula): Formula {
-    let [sub, sup]: [Formula | null, Formula | null] = [null, null];
+  #scripted(base: Part): Part {
+    let [sub, sup]: [Part | null, Part | null] = [null, null];
     for (let token = this.#peek(); token === "^" || token === "_"; token = this.#peek()) {
       this.#at += 1;
       if (token === "^") sup = this.#argument();
       else sub = this.#argument();
     }
-    return { kind: "script", base, sub, sup };
+    return scripted(base, sub, sup);
   }
 
-  #argument(): Formula {
-    if (this.#peek() === "{") return this.#group();
+  #argument(): Part {
     return this.#peek() === undefined ? EMPTY : this.#one();
-  }
-
-  #group(): Formula {
-    this.#at += 1;
-    const inner = this.row((token) => token === "}");
-    this.#at += 1;
-    return inner;
   }
 
   /** What stands between braces, as it is written: the names of data may have any signs in them. */
@@ -344,45 +273,43 @@ class Parser {
     return text;
   }
 
-  #one(): Formula {
-    if (this.#peek() === "{") return this.#group();
+  #one(): Part {
     const token = this.#next();
-    if (SPACES.has(token)) return { kind: "space" };
-    if (FENCES[token] !== undefined) return this.#fence(token, FENCES[token]);
-    const kind = TEXTS[token];
-    if (kind !== undefined) return { kind, text: this.#text() };
-    const around = AROUND[token];
-    if (around !== undefined) return { kind: around, inner: this.#argument() };
-    return this.#command(token) ?? plain(token);
+    if (token === "{") return this.#until("}");
+    if (SPACES.has(token)) return { kind: "space", drawn: <mspace width="0.17em" />, said: "" };
+    const end = FENCES[token];
+    if (end !== undefined) return fenced(bare(token), bare(end), this.#until(end));
+    if (token === "\\left") {
+      const [open, inner] = [this.#next(), this.#until("\\right")];
+      return fenced(bare(open), bare(this.#next()), inner);
+    }
+    if (token === "\\frac") {
+      const [above, below] = [this.#argument(), this.#argument()];
+      return operand(fraction(above.drawn, below.drawn), `${above.said} over ${below.said}`);
+    }
+    if (token === "\\bigl" || token === "\\bigr") return this.#one();
+    return TEXTS[token]?.(this.#text()) ?? AROUND[token]?.(this.#argument()) ?? plain(token);
   }
 
-  #command(token: string): Formula | null {
-    if (token === "\\frac") return { kind: "fraction", above: this.#argument(), below: this.#argument() };
-    if (token === "\\left") return this.#fence(this.#next(), "\\right");
-    return token === "\\bigl" || token === "\\bigr" ? this.#one() : null;
-  }
-
-  /** Up to its end; after `\right` stands which it is. */
-  #fence(open: string, end: string): Formula {
+  #until(end: string): Part {
     const inner = this.row((token) => token === end);
     this.#at += 1;
-    return { kind: "fence", open: bare(open), close: bare(end === "\\right" ? this.#next() : end), inner };
+    return inner;
   }
 }
 
-const EMPTY: Formula = { kind: "row", items: [] };
+const EMPTY: Part = rowOf([]);
 
-function plain(token: string): Formula {
+function plain(token: string): Part {
   const sign = SIGNS[token];
-  if (sign !== undefined) return { kind: "sign", text: sign[0], spoken: sign[1] };
+  if (sign !== undefined) return { kind: "sign", drawn: <mo>{sign[0]}</mo>, said: sign[1] };
   const big = BIG[token];
-  if (big !== undefined) return { kind: "big", text: big[0], spoken: big[1] };
-  if (/^\d/.test(token)) return { kind: "number", text: token };
+  if (big !== undefined) return { kind: "big", drawn: <mo>{big[0]}</mo>, said: big[1] };
+  if (/^\d/.test(token)) return operand(<mn>{token}</mn>, token);
   const letter = LETTERS[token];
-  if (letter !== undefined) return { kind: "letter", text: letter };
   // \ln, \sin, \cos, and any other word.
-  if (/^\\[a-zA-Z]/.test(token)) return { kind: "function", text: token.slice(1) };
-  return { kind: "letter", text: bare(token) };
+  if (letter === undefined && /^\\[a-zA-Z]/.test(token)) return functionOf(token.slice(1));
+  return operand(<mi>{letter ?? bare(token)}</mi>, letter ?? bare(token));
 }
 
 function bare(token: string): string {

@@ -1,6 +1,7 @@
 /** Backpropagation stepped to and fro: an expression, its graph, the step; and exercises. */
 import { useEffect, useState } from "preact/hooks";
 import * as page from "../../data/store";
+import { keyStep } from "../../data/time-steps";
 import { ActButton } from "../../ui/ActButton";
 import { Blank, Busy, Hint, ShareBar } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
@@ -9,7 +10,7 @@ import { Segments } from "../../ui/controls";
 import { usePageKeys } from "../../ui/keys";
 import { panels, panelWidth } from "../../ui/panels";
 import type { Hole, Verdict } from "../../wire";
-import { FormulaView, parseFormula, spoken } from "./FormulaView";
+import { FormulaView, readFormula } from "./FormulaView";
 import { LessonStage } from "./LessonStage";
 import { RowList } from "./RowList";
 import { StepBar } from "./StepBar";
@@ -19,7 +20,7 @@ import { ExpressionPanel, ReferenceLines } from "./expression/ExpressionPanel";
 import { fit, zoomBy } from "./graph/view";
 import { startLessons } from "./lessons";
 import { NumberTable } from "./step/NumberTable";
-import { StepPanel } from "./step/StepPanel";
+import { Said, StepPanel } from "./step/StepPanel";
 import { written } from "./steps";
 import * as store from "./store";
 import "../../ui/time-bar.css";
@@ -71,19 +72,17 @@ function Modes() {
   );
 }
 
-// --- Says aloud what the step is, for those who do not see it.
-
+/** Says aloud what the step is, for those who do not see it. */
 function sentence(): string {
   const [node, step] = [store.currentNode.value, store.backwardStep.value];
   // Played, it would talk without an end.
   if (store.pageMode.value === "exercises" || store.isPlaying.value || node === null) return "";
   const place = `Step ${store.step.value} of ${store.count.value}`;
   if (step === null) return `${place}: ${written(node)}.`;
-  return `${place}, ${step.title}: ${spoken(parseFormula(step.formula))}.`;
+  return `${place}, ${step.title}: ${readFormula(step.formula).said}.`;
 }
 
-// --- The right panel of the exercises: what may be written in an answer.
-
+/** The right panel of the exercises: what may be written in an answer. */
 function ReferencePanel() {
   // An answer is one expression.
   const lines = (store.catalogue.value?.functions ?? []).filter((line) => !line.startsWith("statements:"));
@@ -105,16 +104,7 @@ function ReferencePanel() {
 
 // --- The keys of the steps and of the drawing, wherever on the page the focus is, but for fields and lists.
 
-function move(by: number): void {
-  store.isPlaying.value = false;
-  store.setStep(store.step.peek() + by);
-}
-
-const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
-  ArrowLeft: ({ shiftKey }) => move(shiftKey ? -10 : -1),
-  ArrowRight: ({ shiftKey }) => move(shiftKey ? 10 : 1),
-  Home: () => move(-Infinity),
-  End: () => move(Infinity),
+const KEYS: Readonly<Record<string, () => void>> = {
   " ": store.togglePlaying,
   b: () => store.setDirection(store.direction.peek() === "backward" ? "forward" : "backward"),
   Enter: store.reveal,
@@ -126,10 +116,11 @@ const KEYS: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
 };
 
 function actOnKey(event: KeyboardEvent): boolean {
-  const action = KEYS[event.key];
-  if (action === undefined || store.pageMode.peek() !== "expressions" || isTaken(event)) return false;
-  action(event);
-  return true;
+  if (store.pageMode.peek() !== "expressions" || isTaken(event)) return false;
+  const to = keyStep(event, store.step.peek() - 1, store.count.peek());
+  const action = typeof to === "number" ? () => store.goToStep(to + 1) : KEYS[event.key];
+  action?.();
+  return action !== undefined;
 }
 
 /** Does the key belong to what has the focus, or to a window above? */
@@ -140,8 +131,7 @@ function isTaken({ key, target }: KeyboardEvent): boolean {
   return target.closest(isPress ? "dialog, .listbox, button, a, summary" : "dialog, .listbox") !== null;
 }
 
-// --- One exercise: what is asked, what is given, and a field for each gradient.
-
+/** One exercise: what is asked, what is given, and a field for each gradient. */
 function ExerciseSheet() {
   const now = work.exercise.value;
   if (now === null) {
@@ -196,8 +186,7 @@ function Next({ isSolved }: { isSolved: boolean }) {
   );
 }
 
-// --- The left panel of the exercises: all of them, which are solved, and a way to begin anew.
-
+/** The left panel of the exercises: all of them, which are solved, and a way to begin anew. */
 function ExerciseList() {
   const all = work.exercises.value;
   const now = all.findIndex(({ id }) => id === work.exercise.value?.id);
@@ -261,8 +250,7 @@ function Reset() {
   );
 }
 
-// --- A gradient to be found: a field, what is said of the answer, and hints one by one.
-
+/** A gradient to be found: a field, what is said of the answer, and hints one by one. */
 function HoleField({ hole }: { hole: Hole }) {
   const { symbol } = hole;
   const { text, verdict, isRight } = work.workOn(hole);
@@ -307,17 +295,7 @@ function HoleField({ hole }: { hole: Hole }) {
   );
 }
 
-function Said({ isRight, message }: { isRight: boolean; message: string }) {
-  return (
-    <p class={isRight ? "verdict right" : "verdict wrong"}>
-      <Icon name={isRight ? "check" : "close"} />
-      {message}
-    </p>
-  );
-}
-
-// --- What an answer gave on the example, beside what was wanted.
-
+/** What an answer gave on the example, beside what was wanted. */
 function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict }) {
   if (got === null && wanted === null) return null;
   return (
@@ -328,8 +306,7 @@ function VerdictCells({ verdict: { got, wanted, is_right } }: { verdict: Verdict
   );
 }
 
-// --- Hints, one more with each press; after the last of them the solution.
-
+/** Hints, one more with each press; after the last of them the solution. */
 function Hints({ hole }: { hole: Hole }) {
   const { numHints: taken, isRight } = work.workOn(hole);
   const isAll = taken >= hole.hints.length;

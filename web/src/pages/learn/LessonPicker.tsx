@@ -6,36 +6,28 @@ import { catalogue, exampleId, isOwn, lesson, pageMode, whyNotAsk } from "./stor
 
 export function LessonPicker() {
   const examples = catalogue.value?.examples ?? [];
-  if (pageMode.value === "exercises" || examples.length === 0) {
-    return (
-      <span class="subject">
-        <Said />
-      </span>
-    );
-  }
+  const isExercises = pageMode.value === "exercises";
+  const [name, detail] = isExercises ? exerciseSaid() : lessonSaid();
+  const said = (
+    <>
+      <span class="clip">{name}</span>
+      {detail !== "" && <span class="muted">{detail}</span>}
+    </>
+  );
   return (
     <Picker
       label="Examples"
       options={() => examples.map(({ id, title, about }, at) => ({ id, name: title, detail: String(at + 1), title: about }))}
       chosen={isOwn.value ? "" : exampleId.value}
       from={exampleId.value}
+      alone={isExercises || examples.length === 0 ? "" : undefined}
       choose={(id) => {
         const example = examples.find((one) => one.id === id);
         if (example !== undefined && whyNotAsk() === "") chooseExample(example);
       }}
     >
-      <Said />
+      {said}
     </Picker>
-  );
-}
-
-function Said() {
-  const [name, detail] = pageMode.value === "exercises" ? exerciseSaid() : lessonSaid();
-  return (
-    <>
-      <span class="clip">{name}</span>
-      {detail !== "" && <span class="muted">{detail}</span>}
-    </>
   );
 }
 

@@ -35,7 +35,6 @@ function Instead() {
   );
 }
 
-/** What is shown stays; another is on its way. */
 function LoadingOver({ title }: { title: string }) {
   return (
     <>
@@ -73,10 +72,9 @@ function FailedOver({ reason }: { reason: string }) {
   );
 }
 
-// --- Offered where a lesson takes long: wait no longer for it.
-
 const PATIENCE_MS = 5000;
 
+/** Offered where a lesson takes long: wait no longer for it. */
 function CancelLoading() {
   const now = store.opening.value;
   // Which one it is that takes long: another that is asked for meanwhile has its own time.
@@ -94,8 +92,7 @@ function CancelLoading() {
   );
 }
 
-// --- Where no expression is chosen yet: all examples, each with what it shows.
-
+/** Where no expression is chosen yet: all examples, each with what it shows. */
 function ExamplePicker() {
   const all = store.catalogue.value;
   if (all === null) {

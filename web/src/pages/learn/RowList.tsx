@@ -14,7 +14,6 @@ interface Row {
 
 interface Props {
   label: string;
-  /** Of the ids of its rows. */
   name: string;
   style: string;
   rows: readonly Row[];

@@ -1,5 +1,6 @@
 /** The bar below: which way, one step on or back, play, the track, guessing, and where one is. */
 import { useEffect, useRef } from "preact/hooks";
+import { Check } from "../../ui/Check";
 import { StepButtons, usePlaying } from "../../ui/TimeBar";
 import { Segments } from "../../ui/controls";
 import { returnFocus } from "../../ui/focus";
@@ -10,10 +11,6 @@ const STEP_MS = 1200;
 
 export function StepBar() {
   const [now, count] = [store.step.value, store.count.value];
-  const go = (to: number): void => {
-    store.isPlaying.value = false;
-    store.setStep(to);
-  };
   const isPlaying = store.isPlaying.value;
   usePlaying(isPlaying, () => (now < count ? store.setStep(now + 1) : (store.isPlaying.value = false)), STEP_MS);
   useEffect(() => () => void (store.isPlaying.value = false), []);
@@ -30,17 +27,16 @@ export function StepBar() {
         chosen={store.direction.value}
         choose={store.setDirection}
       />
-      <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => go(at + 1)} play={store.togglePlaying} />
-      <StepTrack onGo={go} />
-      <label class="check" title="The numbers of each step are shown when you ask for them">
-        <input
-          type="checkbox"
-          checked={store.isGuessing.value}
-          disabled={store.direction.value === "forward"}
-          onChange={(event) => store.setGuessing(event.currentTarget.checked)}
-        />
+      <StepButtons at={now - 1} count={count} isPlaying={isPlaying} go={(at) => store.goToStep(at + 1)} play={store.togglePlaying} />
+      <StepTrack />
+      <Check
+        hint="The numbers of each step are shown when you ask for them"
+        isOn={store.isGuessing.value}
+        isOff={store.direction.value === "forward"}
+        set={store.setGuessing}
+      >
         Guess before showing
-      </label>
+      </Check>
       <div class="counters">
         <span>
           Step{" "}
@@ -58,12 +54,11 @@ export function StepBar() {
   );
 }
 
-// --- The track of the steps, with a tick for each: pressed or dragged, it goes there.
-
 /** More ticks than this would be a grey bar. */
 const MOST_TICKS = 60;
 
-function StepTrack({ onGo }: { onGo: (to: number) => void }) {
+/** The track of the steps, with a tick for each: pressed or dragged, it goes there. */
+function StepTrack() {
   const track = useRef<HTMLDivElement>(null);
   const [now, count] = [store.step.value, store.count.value];
   const share = (step: number): number => (count < 2 ? 0 : (100 * (step - 1)) / (count - 1));
@@ -74,10 +69,10 @@ function StepTrack({ onGo }: { onGo: (to: number) => void }) {
   const onPointerDown = (event: PointerEvent): void => {
     if (event.button !== 0 || count === 0) return;
     track.current?.setPointerCapture(event.pointerId);
-    onGo(stepAt(event));
+    store.goToStep(stepAt(event));
   };
   const onPointerMove = (event: PointerEvent): void => {
-    if (track.current?.hasPointerCapture(event.pointerId) === true && stepAt(event) !== now) onGo(stepAt(event));
+    if (track.current?.hasPointerCapture(event.pointerId) === true && stepAt(event) !== now) store.goToStep(stepAt(event));
   };
   return (
     <div

@@ -53,7 +53,6 @@ async function openNamed(place: store.Place): Promise<void> {
   else if (store.opening.peek().state !== "empty") closeLesson();
 }
 
-/** Is it what is here already? */
 function isShown(id: string, signs: string): boolean {
   const own = store.isOwn.peek() ? (packed.signs ?? "") : "";
   return store.lesson.peek() !== null && id === store.exampleId.peek() && signs === own;
@@ -104,12 +103,9 @@ function write(address: Address): void {
   setParams(address);
 }
 
-// --- An expression as a short text that may stand in an address, and back.
-
 /** Longer addresses are cut off by what they are sent with. */
 const MAX_SIGNS = 1800;
 
-/** Null where it is too long for an address. */
 export async function pack(text: string): Promise<string | null> {
   const bytes = await through(new TextEncoder().encode(text), new CompressionStream("deflate-raw"));
   const packed = btoa(String.fromCharCode(...bytes.slice(0, MAX_SIGNS)))
@@ -119,7 +115,6 @@ export async function pack(text: string): Promise<string | null> {
   return packed.length > MAX_SIGNS || bytes.length > MAX_SIGNS ? null : packed;
 }
 
-/** Null where it is no text that was packed so. */
 export async function unpack(packed: string): Promise<string | null> {
   try {
     const binary = atob(packed.replaceAll("-", "+").replaceAll("_", "/"));

@@ -6,7 +6,6 @@ export interface Working {
   /** Products that are summed; null where nothing says how it came about. */
   readonly terms: readonly (readonly number[])[] | null;
   readonly total: number;
-  /** Which cells have a part in it. */
   readonly left: ReadonlySet<number>;
   readonly right: ReadonlySet<number>;
   readonly upstream: ReadonlySet<number>;
@@ -51,9 +50,14 @@ function fromJacobian({ jacobian, contribution, upstream }: BackwardStep, nth: n
   const cells = jacobian?.cells;
   if (cells?.is_whole !== true || !contribution.is_whole || !upstream.is_whole) return null;
   const [slopes, arrived] = [numbersOf(cells), numbersOf(upstream)];
-  const slope = (row: number): number => slopes[row * cells.num_columns + nth]!;
-  const rows = [...arrived.keys()].filter((row) => slope(row) !== 0);
-  return { terms: rows.map((row) => [slope(row), arrived[row]!]), upstream: new Set(rows) };
+  const rows = steepRows(cells, nth);
+  return { terms: rows.map((row) => [slopes[row * cells.num_columns + nth]!, arrived[row]!]), upstream: new Set(rows) };
+}
+
+/** The rows of a Jacobian in which a column is not nought. */
+function steepRows(jacobian: Cells, column: number): number[] {
+  const slopes = numbersOf(jacobian);
+  return Array.from({ length: jacobian.num_rows }, (_, row) => row).filter((row) => slopes[row * jacobian.num_columns + column] !== 0);
 }
 
 /** Without factors a contribution is made of what arrived at its places. */
@@ -73,8 +77,12 @@ function rawFor({ raw, contribution }: BackwardStep, nth: number): number[] {
 /** Where in a smaller tensor the element stands that was spread over this place: dimensions meet from the right. */
 export function broadcastPlace(whole: Cells, nth: number, small: Cells): number | null {
   const index = indexOf(whole, nth);
+  if (index.length < small.shape.length) return small.values.length === whole.values.length ? nth : null;
+  return placeWithin(small, index);
+}
+
+function placeWithin(small: Cells, index: readonly number[]): number | null {
   const skipped = index.length - small.shape.length;
-  if (skipped < 0) return small.values.length === whole.values.length ? nth : null;
   return placeOf(small, small.shape.map((size, dim) => (size === 1 ? 0 : index[dim + skipped]!)));
 }
 
@@ -84,57 +92,27 @@ function productsFor({ form, raw }: BackwardStep, left: Cells, right: Cells, at:
   return [{ left: broadcastPlace(raw, at, left), right: broadcastPlace(raw, at, right) }];
 }
 
-/** What arrived, as a row, times a column of the Jacobian: only what is not nought has a part. */
+/** What arrived, as a row, times a column of the Jacobian. */
 function jacobianProducts(left: Cells, right: Cells, at: number): Product[] | null {
   if (!left.is_whole || !right.is_whole || at >= right.num_columns) return null;
-  const slopes = numbersOf(right);
-  const products: Product[] = [];
-  for (let row = 0; row < right.num_rows; row += 1) {
-    const place = row * right.num_columns + at;
-    if (slopes[place] !== 0) products.push({ left: row, right: place });
-  }
-  return products.length > 0 ? products : [{ left: 0, right: at }];
+  const rows = steepRows(right, at);
+  return (rows.length > 0 ? rows : [0]).map((row) => ({ left: row, right: row * right.num_columns + at }));
 }
 
 /** Row times column; of stacks of matrices, those of the same place. */
 function matrixProducts(left: Cells, right: Cells, raw: Cells, at: number): Product[] | null {
-  const [a, b] = matrixShapes(left, right, raw);
-  if (a.columns !== b.rows) return null;
-  const [row, column] = [Math.floor(at / Math.max(1, raw.num_columns)), at % Math.max(1, raw.num_columns)];
-  const matrix = Math.floor(row / a.rows);
-  const [leftMatrix, rightMatrix] = [a.count === 1 ? 0 : matrix, b.count === 1 ? 0 : matrix];
-  return Array.from({ length: a.columns }, (_, k) => ({
-    left: within(left, (leftMatrix * a.rows + (row % a.rows)) * a.columns + k, a.columns),
-    right: within(right, (rightMatrix * b.rows + k) * b.columns + column, b.columns),
-  }));
-}
-
-interface MatrixShape {
-  readonly count: number;
-  readonly rows: number;
-  readonly columns: number;
-}
-
-function matrixShapes(left: Cells, right: Cells, raw: Cells): [MatrixShape, MatrixShape] {
+  const index = indexOf(raw, at);
+  // Two vectors make a matrix where each number of one meets each of the other.
   const isOuter = left.shape.length === 1 && right.shape.length === 1 && raw.shape.length === 2;
-  const a = matrixShape(left.shape, isOuter ? "column" : "row");
-  return [a, matrixShape(right.shape, isOuter ? "row" : "column")];
-}
-
-function matrixShape(shape: readonly number[], vector: "row" | "column"): MatrixShape {
-  if (shape.length < 2) {
-    const size = shape[0] ?? 1;
-    return vector === "row" ? { count: 1, rows: 1, columns: size } : { count: 1, rows: size, columns: 1 };
-  }
-  const [rows, columns] = [shape.at(-2)!, shape.at(-1)!];
-  return { count: shape.slice(0, -2).reduce((product, size) => product * size, 1), rows, columns };
-}
-
-/** Of a place in the whole tensor, that among the numbers which are here. */
-function within(cells: Cells, place: number, columns: number): number | null {
-  if (cells.is_whole) return place;
-  const [row, column] = [Math.floor(place / columns), place % columns];
-  return row < cells.num_rows && column < cells.num_columns ? row * cells.num_columns + column : null;
+  const column = right.shape.length > 1 || isOuter ? index.splice(-1) : [];
+  const row = left.shape.length > 1 || isOuter ? index.splice(-1) : [];
+  if (isOuter) return [{ left: placeWithin(left, row), right: placeWithin(right, column) }];
+  const length = left.shape.at(-1) ?? 1;
+  if (length !== (right.shape.length > 1 ? right.shape.at(-2) : (right.shape[0] ?? 1))) return null;
+  return Array.from({ length }, (_, k) => ({
+    left: placeWithin(left, [...index, ...row, k]),
+    right: placeWithin(right, [...index, k, ...column]),
+  }));
 }
 
 function placesOf(places: readonly (number | null)[]): ReadonlySet<number> {
@@ -159,8 +137,6 @@ function firstFrom(now: number, count: number, fits: (place: number) => boolean)
   for (let at = 0; at < count; at += 1) if (fits((now + at) % count)) return (now + at) % count;
   return null;
 }
-
-// --- How one element of a result came about on the way forward, where that is said in a line.
 
 /** What is written before the result; `none` where nothing says how it came about. */
 export type Worked =
@@ -204,8 +180,8 @@ const FUNCTIONS: Readonly<Record<string, (value: number) => number>> = {
   tanh: Math.tanh,
 };
 
-const NUMBER_FIRST = /^-?\d+\.?\d*(?:e[+-]?\d+)?/;
-const NUMBER_ALONE = /^-?\d+\.?\d*(?:e[+-]?\d+)?$/;
+const NUMBER_FIRST = /^(-?\d+\.?\d*(?:e[+-]?\d+)?) ?(\*\*|[-+*/])/;
+const NUMBER_LAST = /(\*\*|[-+*/]) ?(-?\d+\.?\d*(?:e[+-]?\d+)?)$/;
 
 export function forwardOf(node: LearnNode, inputs: readonly Cells[], nth: number): Forward {
   const total = numbersOf(node.value)[nth] ?? NaN;
@@ -241,23 +217,11 @@ function withSign({ rule, text }: LearnNode, numbers: readonly number[], total: 
 
 /** `3 * x` and `v ** 2`: the number at the beginning or at the end, beside the sign. */
 function pairsWith(value: number, typed: string, text: string): (readonly [left: number, right: number])[] {
-  const [first, last] = [numberBefore(typed, text), numberAfter(typed, text)];
-  return [...(first === null ? [] : [[first, value] as const]), ...(last === null ? [] : [[value, last] as const])];
-}
-
-function numberBefore(sign: string, text: string): number | null {
-  const number = NUMBER_FIRST.exec(text)?.[0] ?? "";
-  const rest = text.slice(number.length).replace(/^ /, "");
-  // `*` is not the beginning of `**`.
-  return number !== "" && rest.startsWith(sign) && rest[sign.length] !== "*" ? Number(number) : null;
-}
-
-function numberAfter(sign: string, text: string): number | null {
-  for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) {
-    const rest = text.slice(at + sign.length).replace(/^ /, "");
-    if (text[at - 1] !== "*" && NUMBER_ALONE.test(rest)) return Number(rest);
-  }
-  return null;
+  const [[, first, after], [, before, last]] = [NUMBER_FIRST.exec(text) ?? [], NUMBER_LAST.exec(text) ?? []];
+  return [
+    ...(after === typed ? [[Number(first), value] as const] : []),
+    ...(before === typed ? [[value, Number(last)] as const] : []),
+  ];
 }
 
 function withFunction({ rule }: LearnNode, [one, ...others]: readonly number[], total: number): Worked | null {

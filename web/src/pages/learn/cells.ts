@@ -58,7 +58,6 @@ export function limitOf(all: Iterable<Cells>): number {
 const MOST = 0.75;
 const MUCH = 2;
 
-/** A limit for many tensors at once. */
 export function sharedLimit(all: readonly Cells[]): number {
   const each = all.map((cells) => limitOf([cells])).sort(byValue);
   const usual = each[Math.max(0, Math.ceil(MOST * each.length) - 1)] ?? 1;
@@ -75,12 +74,10 @@ export function largestAt(cells: Cells): number {
   return best;
 }
 
-/** How many numbers the whole tensor has. */
 export function sizeOf({ shape }: Pick<Cells, "shape">): number {
   return shape.reduce((product, size) => product * size, 1);
 }
 
-/** The same numbers, whatever their order and form? */
 export function haveSameNumbers(one: Cells, other: Cells): boolean {
   if (one.values.length !== other.values.length) return false;
   const [a, b] = [[...numbersOf(one)].sort(byValue), [...numbersOf(other)].sort(byValue)];
@@ -90,8 +87,6 @@ export function haveSameNumbers(one: Cells, other: Cells): boolean {
 function byValue(one: number, other: number): number {
   return one - other;
 }
-
-// --- The colours of numbers: values and gradients have a scale each, with nought in the middle.
 
 /** `own`: a tensor that stands for itself, up to its own largest. */
 export type Ink = "value" | "gradient" | "own";
@@ -105,8 +100,6 @@ export function scaleFor(cells: Cells, ink: Ink): Scale {
 export function inkOf(step: BackwardStep, factor: Cells): Ink {
   return haveSameNumbers(factor, step.upstream) ? "gradient" : "value";
 }
-
-// --- How the numbers of a lesson are written: alike in a grid, with more digits where they are worked with.
 
 /** As many signs have room in a cell: a sign, a point and four digits. */
 const CELL_SIGNS = 6;
@@ -134,14 +127,10 @@ export function factorText(value: number, isFirst = true): string {
 }
 
 /** What comes out: five digits. */
-export function resultText(value: number): string {
-  return formatValue(value, 5);
-}
+export const resultText: Format = (value) => formatValue(value, 5);
 
 /** For comparing: six decimals, or an exponent where they would say nothing. */
-export function checkText(value: number): string {
-  return decimalText(value, 6);
-}
+export const checkText: Format = (value) => decimalText(value, 6);
 
 export function decimalText(value: number, decimals: number): string {
   const size = Math.abs(value);
@@ -154,10 +143,12 @@ export function decimalText(value: number, decimals: number): string {
 /** `6.0e−8`; nought is nought. */
 export function errorText(error: number): string {
   if (error === 0) return "0";
-  return Number.isFinite(error) ? error.toExponential(1).replace("-", "\u2212").replace("+", "") : formatValue(error);
+  return Number.isFinite(error) ? exponential(error, 1) : formatValue(error);
 }
 
 /** `1e−6`. */
-export function toleranceText(tolerance: number): string {
-  return tolerance.toExponential(0).replace("-", "\u2212").replace("+", "");
+export const toleranceText: Format = (tolerance) => exponential(tolerance, 0);
+
+function exponential(value: number, decimals: number): string {
+  return value.toExponential(decimals).replace("-", "\u2212").replace("+", "");
 }

@@ -7,7 +7,6 @@ import * as page from "../../data/store";
 import type { Example } from "../../wire";
 import * as store from "./store";
 
-/** Which lesson is the newest that was asked for. */
 let asked = 0;
 
 /** What the lesson that is shown was made from: one that is cancelled before it came leaves it as it was. */
@@ -33,7 +32,6 @@ export function tryCatalogueAgain(): void {
   void askCatalogue(page.source.peek()!);
 }
 
-/** Leave the exercises for an example. */
 export function chooseExample(example: Example): void {
   store.pageMode.value = "expressions";
   openExample(example);
@@ -49,14 +47,12 @@ export function openExample(example: Example, place: store.Place = {}): void {
   void openLesson(example.source, example.title, place);
 }
 
-/** Take the student's own expression apart. */
 export function runOwn(text: string, place: store.Place = {}): Promise<boolean> {
   const example = store.catalogue.peek()?.examples.find(({ id }) => id === store.exampleId.peek());
   store.isOwn.value = example?.source !== text;
   return openLesson(text, store.isOwn.peek() ? "Your expression" : (example?.title ?? ""), place);
 }
 
-/** Is there an answer, and is it still wanted? */
 async function openLesson(text: string, title: string, place: store.Place): Promise<boolean> {
   asked += 1;
   const mine = asked;

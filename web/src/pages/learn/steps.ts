@@ -3,7 +3,6 @@ import type { LearnNode, Lesson } from "../../wire";
 
 export type Direction = "forward" | "backward";
 
-/** What a step is about. */
 export interface Step {
   /** The op that it goes through, and the node that something arrives at, with its name. */
   readonly node: number;

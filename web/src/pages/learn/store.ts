@@ -12,7 +12,6 @@ export type Opening =
   | { readonly state: "failed"; readonly reason: string }
   | { readonly state: "shown" };
 
-/** How far the asking of torch is. */
 /** Null until the server has told it. */
 export const catalogue = signal<Omit<LessonsAnswer, "type" | "id"> | null>(null);
 /** Why there is none; empty where there is, or may be. */
@@ -33,7 +32,6 @@ export const step = signal(1);
 export const isPlaying = signal(false);
 
 export const checks = signal<ReadonlyMap<number, LearnCheck>>(new Map());
-/** How far the asking of torch is. */
 export const checking = signal<{ readonly state: "none" | "waiting" | "shown" | "failed"; readonly reason?: string }>({ state: "none" });
 
 /** The element of the contribution, or of the result on the way forward, that is looked at: chosen, and under the pointer. Null for none. */
@@ -46,7 +44,6 @@ export const isGuessing = signal(false);
 /** Up to which step everything was shown to somebody who guesses. */
 const shownUpTo = signal(0);
 
-/** One scale for all tensors, or one for each. */
 export const isScaleShared = signal(true);
 
 /** Where the scales of all tensors end, as somebody wants it; null for what the lesson needs. */
@@ -67,7 +64,6 @@ export const backwardStep = computed(() =>
 export const currentNode = computed(() => lesson.value?.nodes[steps.value[step.value - 1]?.node ?? -1] ?? null);
 export const currentTarget = computed(() => steps.value[step.value - 1]?.to ?? null);
 
-/** Is what this step brings still to be guessed? */
 export const isHidden = computed(
   () => isGuessing.value && direction.value === "backward" && step.value > shownUpTo.value && count.value > 0,
 );
@@ -125,13 +121,18 @@ export function showLesson(next: Lesson, place: Place = {}): void {
   });
 }
 
-/** Go to a step, no further than the ends. */
 export function setStep(to: number): void {
   batch(() => {
     step.value = Math.max(1, Math.min(Math.max(1, count.peek()), Math.round(to)));
     chosenElement.value = null;
     hoveredElement.value = null;
   });
+}
+
+/** The same by hand: then nothing is played any more. */
+export function goToStep(to: number): void {
+  isPlaying.value = false;
+  setStep(to);
 }
 
 /** Look at an element, also where the pointer rests on another. */
@@ -142,7 +143,6 @@ export function chooseElement(nth: number): void {
   });
 }
 
-/** Forward or backward: from the beginning of it. */
 export function setDirection(to: Direction): void {
   if (to === direction.peek() || (to === "backward" && (lesson.peek()?.backward.length ?? 0) === 0)) return;
   batch(() => {
@@ -159,7 +159,6 @@ export function togglePlaying(): void {
   isPlaying.value = !isPlaying.peek();
 }
 
-/** Show what was to be guessed at this step. */
 export function reveal(): void {
   shownUpTo.value = Math.max(shownUpTo.peek(), step.peek());
 }

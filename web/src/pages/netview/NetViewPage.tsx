@@ -1,7 +1,7 @@
 /** The network of a run in three dimensions: variables and layers, the drawing, colours and the selected unit, time. */
 import type { ReadonlySignal } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { isConnected } from "../../data/connection";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { followNet } from "../../data/network/feeds";
@@ -13,21 +13,20 @@ import { counterText, counterTitle, sentence } from "../../data/network/words";
 import { param } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as page from "../../data/store";
-import { Pixels } from "../../plot/Pixels";
+import { Pixels } from "../../ui/Pixels";
 import { NetStage } from "../../stage3d/network/NetStage";
 import { StageNotes } from "../../stage3d/network/StageNotes";
 import { shownPicture } from "../../stage3d/network/export";
 import { pageOf, pictureLayer, useItemPicture } from "../../stage3d/network/item-pictures";
-import { Blank, Busy, Failed } from "../../ui/Blank";
+import { Blank, Busy, Failed, NoRuns } from "../../ui/Blank";
 import type { IconName } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
-import { Snippet } from "../../ui/Snippet";
 import { TimeBar, useKey } from "../../ui/TimeBar";
 import { returnFocus } from "../../ui/focus";
 import { panels, panelWidth } from "../../ui/panels";
 import type { NetLayer } from "../../wire";
-import { ColourPanel, LayersPanel, VariablePanel, VariablesAway } from "./SidePanels";
+import { ColourPanel, LayersPanel, useVariableKey, VariablePanel } from "./SidePanels";
 import { StageBars } from "./StageBars";
 import { UnitPanel } from "./UnitPanel";
 import { UnitStrip } from "./UnitStrip";
@@ -63,6 +62,7 @@ export function NetViewPage({ analysis }: Props) {
   }, [source]);
   useKey("[", () => goToItem(store.item.peek() - 1));
   useKey("]", () => goToItem(store.item.peek() + 1));
+  useVariableKey();
   const { width } = panels.value;
   const { left, right } = panelWidth.value;
   // Without a network there is nothing to analyse, and what is said instead is said by the drawing.
@@ -86,51 +86,40 @@ export function NetViewPage({ analysis }: Props) {
         </aside>
       </PanelPlace>
       <div class="net-middle">
-        {isOfItems ? <analysis.Stage /> : <Network analysis={analysis} />}
+        {isOfItems ? (
+          <analysis.Stage />
+        ) : (
+          <>
+            <section class="canvas netview-stage" aria-label="Network" aria-busy={isReading() || isAwaited.value}>
+              <Drawing analysis={analysis} />
+            </section>
+            <UnitStrip />
+          </>
+        )}
       </div>
       <PanelPlace side="right">
         <aside class="panel" aria-label={isOfItems ? "Layers compared and unit" : "Colour, unit and item"}>
           <HidePanel side="right" label="Hide the right panel" style="hide" />
-          <div class="panel-body">{isOfItems ? <BesideAnalysis analysis={analysis} /> : <Beside />}</div>
+          <div class="panel-body">
+            <Beside analysis={analysis} isOfItems={isOfItems} />
+          </div>
         </aside>
       </PanelPlace>
       <NetTimeBar />
       <PictureDialog />
-      {!panels.value.left && <VariablesAway />}
     </main>
   );
 }
 
-function Network({ analysis }: Props) {
-  return (
-    <>
-      <section class="canvas netview-stage" aria-label="Network" aria-busy={isReading() || isAwaited.value}>
-        <Drawing analysis={analysis} />
-      </section>
-      <UnitStrip />
-    </>
-  );
-}
-
-function BesideAnalysis({ analysis }: Props) {
-  return (
-    <>
-      <analysis.LikenessPanel />
-      <analysis.ItemSection />
-      <UnitPanel />
-      {analysis.scope.value === "moments" && <ItemPanel />}
-    </>
-  );
-}
-
-function Beside() {
+function Beside({ analysis, isOfItems }: Props & { isOfItems: boolean }) {
   // Where there is nothing to see, there is nothing to colour.
   if (phase.value !== "shown" && !isReading()) return null;
   return (
     <>
-      <ColourPanel />
+      {isOfItems && <analysis.LikenessPanel />}
+      {isOfItems ? <analysis.ItemSection /> : <ColourPanel />}
       <UnitPanel />
-      <ItemPanel />
+      {(!isOfItems || analysis.scope.value === "moments") && <ItemPanel />}
     </>
   );
 }
@@ -189,14 +178,7 @@ function Waiting() {
   if (listing.state === "failed") {
     return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry} />;
   }
-  if (listing.state === "shown" && runs.runs.value.length === 0) {
-    return (
-      <Blank icon="search" title="No runs yet">
-        <span>Start one from Python; it shows up here by itself.</span>
-        <Snippet />
-      </Blank>
-    );
-  }
+  if (listing.state === "shown" && runs.runs.value.length === 0) return <NoRuns />;
   if (listing.state === "shown" && param("run") !== "" && run.value === null) {
     return (
       <Blank icon="tree" title="The run of this address is not in the folder">
@@ -207,20 +189,17 @@ function Waiting() {
   return <Busy title={`Reading ${run.value?.name ?? "the runs"}`} label="Reading the network" />;
 }
 
-// --- A picture of the drawing on the page itself, where no file can be saved.
+const showModal = (dialog: HTMLDialogElement | null): void => dialog?.showModal();
 
+/** A picture of the drawing on the page itself, where no file can be saved. */
 function PictureDialog() {
-  const dialog = useRef<HTMLDialogElement>(null);
   const address = shownPicture.value;
-  useLayoutEffect(() => {
-    if (address !== "") dialog.current?.showModal();
-  }, [address]);
   if (address === "") return null;
   const close = (): void => {
     shownPicture.value = "";
   };
   return (
-    <dialog ref={dialog} class="net-picture" aria-labelledby="net-picture-title" onClose={close}>
+    <dialog ref={showModal} class="net-picture" aria-labelledby="net-picture-title" onClose={close}>
       <div class="panel-head">
         <h2 id="net-picture-title">Picture of the network</h2>
         <span class="grow" />
@@ -232,8 +211,7 @@ function PictureDialog() {
   );
 }
 
-// --- The time bar of the network: its moments, with their counters as text.
-
+/** The time bar of the network: its moments, with their counters as text. */
 export function NetTimeBar() {
   const moments = time.moments.value;
   if (moments.length === 0) {
@@ -276,12 +254,11 @@ function shownCounters(): readonly (readonly [string, string])[] {
   return [["Step", step.value === null ? "" : formatCount(step.value)], ...texts];
 }
 
-// --- Which item of the batch is shown: small pictures of the input where it is one, and a slider over all.
-
 const PAGE = 8;
 /** Not while somebody scrubs. */
 const REST_MS = 250;
 
+/** Which item of the batch is shown: small pictures of the input where it is one, and a slider over all. */
 export function ItemPanel() {
   const count = numItems.value;
   const item = store.item.value;

@@ -1,6 +1,6 @@
 /** The colours of the variable with their limits, which can be fixed, and how small values are drawn. */
 import { signal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { groupBy } from "../../data/collections";
 import { formatCount, formatShape, formatValue } from "../../data/format";
 import { markOf, phase } from "../../data/network/network-state";
@@ -9,13 +9,13 @@ import { choose, look, MAPS, range, setCentred, setLimit, shownVariable } from "
 import { themeTick } from "../../data/store";
 import { formatTicks } from "../../plot/ticks";
 import { cssRamp } from "../../stage3d/network/colours";
-import { Skeletons } from "../../ui/Blank";
+import { Hint, Skeletons } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
 import { FilterField } from "../../ui/FilterField";
 import { IconButton } from "../../ui/IconButton";
 import { Select } from "../../ui/Select";
 import { useKey } from "../../ui/TimeBar";
-import { setPanel } from "../../ui/panels";
+import { panels, setPanel } from "../../ui/panels";
 import { useRowsInView } from "../../ui/scroll";
 import type { NetLayer, NetVariable } from "../../wire";
 
@@ -118,11 +118,7 @@ function LimitField({ which, title, variable }: { which: "min" | "max"; title: s
           setDraft(null);
         }}
       />
-      {error !== "" && (
-        <span class="hint" role="alert">
-          {error}
-        </span>
-      )}
+      <Hint text={error} />
     </div>
   );
 }
@@ -132,20 +128,13 @@ function plainText(value: number): string {
   return String(Number(value.toPrecision(4))).replaceAll("-", "\u2212");
 }
 
-// --- The variables as buttons, in groups, each with a sentence on what it is.
-
 /** Letters that fit into the fourth part of a panel. */
 const MAX_NARROW = 7;
 
+/** The variables as buttons, in groups, each with a sentence on what it is. */
 export function VariablePanel() {
   const all = store.variables.value;
   const box = useRef<HTMLDivElement>(null);
-  useKey("v", () => focusChosen(box.current));
-  // Asked for by the key while the panel was folded away.
-  useEffect(() => {
-    if (isWanted) focusChosen(box.current);
-    isWanted = false;
-  }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (by === undefined || all.length === 0 || event.shiftKey) return;
@@ -179,19 +168,17 @@ export function VariablePanel() {
   );
 }
 
-let isWanted = false;
-
-/** While the panel is folded away: the key opens it, and the variables take the focus when they are there. */
-export function VariablesAway() {
+/** To the variable that is shown, also while the panel is folded away: then once it is there. */
+export function useVariableKey(): void {
   useKey("v", () => {
-    isWanted = true;
+    const focus = (): void => document.querySelector<HTMLElement>(".vars [aria-checked=true]")?.focus();
+    if (panels.peek().left) {
+      focus();
+      return;
+    }
     setPanel("left", true);
+    setTimeout(focus);
   });
-  return null;
-}
-
-function focusChosen(box: HTMLElement | null): void {
-  box?.querySelector<HTMLElement>("[aria-checked=true]")?.focus();
 }
 
 function VariableButton({ variable: { name, about } }: { variable: NetVariable }) {
@@ -239,12 +226,11 @@ function Skeleton() {
   );
 }
 
-// --- The layers from output to input: shown or hidden, alone, and what is to be known of their values.
-
 const ROW_HEIGHT = 28;
 
 const filter = signal("");
 
+/** The layers from output to input: shown or hidden, alone, and what is to be known of their values. */
 export function LayersPanel() {
   const all = (store.scene.value?.layers ?? []).toReversed();
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -322,16 +308,10 @@ function LayerRow({ layer }: { layer: NetLayer }) {
 function LayerMark({ layer }: { layer: string }) {
   const mark = markOf(layer);
   if (mark === null) return null;
-  if (mark.kind === "missing") {
-    return (
-      <span class="layer-mark missing" title={mark.why}>
-        none
-      </span>
-    );
-  }
-  const text = `step ${formatCount(mark.step)}`;
+  const text = mark.kind === "missing" ? "none" : `step ${formatCount(mark.step)}`;
+  const about = mark.kind === "missing" ? mark.why : `Not recorded at this moment: the values are those of ${text}.`;
   return (
-    <span class="layer-mark" title={`Not recorded at this moment: the values are those of ${text}.`}>
+    <span class={`layer-mark ${mark.kind}`} title={about}>
       {text}
     </span>
   );

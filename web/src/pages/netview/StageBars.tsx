@@ -51,7 +51,7 @@ function Flag({ of, ...rest }: { of: Signal<boolean> } & Omit<ComponentProps<typ
 function CameraBar() {
   const control = stage.value;
   const isOff = control === null;
-  const free = slotToSave();
+  const free = SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? usedCamera.value ?? 1;
   return (
     <div class="stage-bar" role="toolbar" aria-label="Camera">
       <span class="muted fs-1 camera-word">Camera</span>
@@ -79,26 +79,22 @@ function CameraBar() {
         onClick={() => control?.saveCamera(free)}
       />
       <IconButton icon="frame" label="Fit network" look="btn square" title="Fit (0)" disabled={isOff} onClick={() => control?.fit()} />
-      <Popover label="Picture, video, full screen" button={<More />}>
+      <Popover
+        label={MORE}
+        button={
+          <>
+            <Icon name="more" />
+            <span class="sr">{MORE}</span>
+          </>
+        }
+      >
         <Exports />
       </Popover>
     </div>
   );
 }
 
-function More() {
-  return (
-    <>
-      <Icon name="more" />
-      <span class="sr">Picture, video, full screen</span>
-    </>
-  );
-}
-
-/** The first that is free, or else the one that is used. */
-function slotToSave(): number {
-  return SLOTS.find((slot) => !savedCameras.value.has(slot)) ?? usedCamera.value ?? 1;
-}
+const MORE = "Picture, video, full screen";
 
 function Exports() {
   const isOff = stage.value === null;
@@ -125,8 +121,6 @@ function Exports() {
     </div>
   );
 }
-
-// --- The page on the whole screen, and back.
 
 /** Whether it is, and the way to the other; null where the browser allows none, as in a frame of another page. */
 function useFullScreen(): [isFull: boolean, toggle: (() => void) | null] {

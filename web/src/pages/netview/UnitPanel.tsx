@@ -6,6 +6,7 @@ import * as store from "../../data/network/store";
 import { type Reading, readingFailure, selectedReading } from "../../data/network/unit-readings";
 import { indexOf, NOT_IN_FILE, NOT_WEIGHTED, unitName, weightVariable } from "../../data/network/words";
 import { type Fact, Facts } from "../../plot/tensor/Facts";
+import { Hint } from "../../ui/Blank";
 import { IconButton } from "../../ui/IconButton";
 import type { Connection } from "../../wire";
 
@@ -60,11 +61,7 @@ function UnitFacts() {
       </div>
       {isOld && <p class="muted fs-1 late">Values of step {formatCount(reading.step)}; those of this moment are awaited.</p>}
       {reading === null && readingFailure.value === "" && <i class="skeleton late" style={{ width: "140px" }} />}
-      {readingFailure.value !== "" && (
-        <p class="hint" role="alert">
-          {readingFailure.value}
-        </p>
-      )}
+      <Hint text={readingFailure.value} />
     </>
   );
 }
@@ -78,7 +75,6 @@ function valuesOf({ values, steps, step: now }: Reading): Fact[] {
   });
 }
 
-/** What comes with the weights that are shown. */
 function ofWeights(hasBias: boolean): (Fact | null)[] {
   const weight = weightVariable(store.variable.value);
   const { bias, numWeights, missing } = weightFacts.value ?? { bias: null, numWeights: null, missing: [] };

@@ -17,7 +17,6 @@ const MOST_ROWS = 200;
 const STEP_TICKS = 7;
 const MOST_TICKS = 4;
 
-/** Variables that were switched off. */
 const off = signal<ReadonlySet<string>>(new Set());
 
 export function UnitStrip() {
@@ -25,19 +24,19 @@ export function UnitStrip() {
   const [isTable, setIsTable] = useState(false);
   if (chosen === null) return null;
   const series = unitSeries.value;
-  const strip = series === null ? null : stripOf(series.lines, (variable) => off.value.has(variable));
+  const strip = series === null ? null : stripOf(series, (variable) => off.value.has(variable));
   return (
     <section class="net-strip" aria-label="Unit over time" aria-busy={series === null && seriesFailure.value === ""}>
       <div class="panel-head">
         <h2 class="clip">{unitName(chosen.layer, chosen.unit)}</h2>
         <span class="muted fs-1">by step</span>
         <span class="grow" />
-        {series !== null && <Legend lines={series.lines} strip={strip} />}
+        {series !== null && <Legend lines={series} strip={strip} />}
         <button class="btn quiet sm" aria-pressed={isTable} onClick={() => setIsTable(!isTable)}>
           Table
         </button>
       </div>
-      {isTable && series !== null ? <StripTable lines={series.lines} /> : <Chart strip={strip} isKnown={series !== null} />}
+      {isTable && series !== null ? <StripTable lines={series} /> : <Chart strip={strip} isKnown={series !== null} />}
     </section>
   );
 }
@@ -171,7 +170,6 @@ const NUM_COLOURS = 8;
 /** A line that is not smaller than this share of the largest is left as it is. */
 const VISIBLE = 0.2;
 
-/** Null where no variable has a value. */
 export function stripOf(lines: readonly Line[], isOff: (variable: string) => boolean): Strip | null {
   const all = lines.map((line, at) => ({ line, slot: (at % NUM_COLOURS) + 1, most: mostOf(line.values) }));
   const shown = all.filter(({ line }) => line.steps.length > 0 && !isOff(line.variable));

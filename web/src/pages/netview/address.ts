@@ -47,12 +47,11 @@ function setting<Value>(
   parse: (...texts: string[]) => Value,
   print: (value: Value) => readonly Text[],
 ): Setting {
-  const textOf = (value: Value): string => print(value).join("\n");
   return {
     read: () => {
       const next = parse(...names.map(param));
       return () => {
-        if (textOf(next) !== textOf(held.value)) held.value = next;
+        if (print(next).join("\n") !== print(held.value).join("\n")) held.value = next;
       };
     },
     write: () => {
@@ -69,7 +68,6 @@ function flag(name: string, held: Signal<boolean>, usual: boolean): Setting {
 
 const FIRST_VARIABLE = "Act";
 
-/** What was chosen for the variable that is shown. */
 const choice = {
   get value(): Choice {
     return choiceOf(store.variable.value);

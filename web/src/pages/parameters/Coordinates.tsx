@@ -109,8 +109,7 @@ function Lines({ width }: { width: number }) {
   );
 }
 
-// --- What the colours mean: which column, and its scale.
-
+/** What the colours mean: which column, and its scale. */
 function ColourKey() {
   const axis = sheet.colourAxis.value;
   const end = (at: number): string => (axis === null || axis.scale === "words" ? "" : formatValue(axis.unitAt(at), 3));
@@ -142,7 +141,6 @@ function ColourKey() {
 
 interface Trace {
   readonly runId: string;
-  /** The height at each axis. */
   readonly ys: readonly number[];
 }
 
@@ -182,18 +180,16 @@ function heightAt(ys: readonly number[], xs: readonly number[], x: number): numb
   return ys[nth]! + share * (ys[nth + 1]! - ys[nth]!);
 }
 
-// --- The name of an axis: drag it, or use the arrow keys, to move the axis; below it its scale.
-
 interface HeadProps {
   axis: Axis;
   nth: number;
   x: number;
-  /** From one axis to the next. */
   gap: number;
 }
 
 const DRAG_FROM = 4; // pixels
 
+/** The name of an axis: drag it, or use the arrow keys, to move the axis; below it its scale. */
 function AxisHead({ axis, nth, x, gap }: HeadProps) {
   const [by, setBy] = useState(0);
   const { key, name } = axis.column;
@@ -244,11 +240,10 @@ function AxisHead({ axis, nth, x, gap }: HeadProps) {
   );
 }
 
-// --- One axis: its values, and a brush on it.
-
 const HALF = 12; // pixels left and right of the axis that can be brushed
 const MAX_TEXT = 14;
 
+/** One axis: its values, and a brush on it. */
 function AxisView({ axis, x }: { axis: Axis; x: number }) {
   /** From where it is drawn to where, as places on the axis. */
   const [drawn, setDrawn] = useState<readonly [number, number] | null>(null);

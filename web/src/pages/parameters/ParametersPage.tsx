@@ -69,8 +69,7 @@ async function ask(): Promise<readonly HparamsRow[]> {
   return answer.rows;
 }
 
-// --- Which runs and which columns are looked at.
-
+/** Which runs and which columns are looked at. */
 function ParametersOptions() {
   return (
     <section class="section parameters-options" aria-label="Parameters">
@@ -99,10 +98,9 @@ function ColumnsOf({ family, title }: { family: Family; title: string }) {
   );
 }
 
-// --- The runs with their parameters and metrics: sorted, filtered, saved.
-
 const MAX_ROWS = 1000;
 
+/** The runs with their parameters and metrics: sorted, filtered, saved. */
 function HparamsTable() {
   const runs = sheet.keptRuns.value;
   const shown = sheet.shownColumns.value;
@@ -182,12 +180,11 @@ function csvRows(): Cell[][] {
   return [["run", ...all.map(({ name }) => name)], ...rows];
 }
 
-// --- One column against another: a point for each run.
-
 const MAX_TEXT = 8;
 const REACH = 12;
 const TICK_ROOM = 44; // pixels
 
+/** One column against another: a point for each run. */
 function Scatter() {
   const x = columnFor(sheet.scatterKeys.x.value, "hparam");
   const y = columnFor(sheet.scatterKeys.y.value, "metric");
@@ -256,7 +253,6 @@ function Points({ across, up }: { across: Axis; up: Axis }) {
   );
 }
 
-/** The ticks that have room beside each other. */
 function spaced(ticks: readonly Tick[], least: number): readonly Tick[] {
   let before = -Infinity;
   return [...ticks]
@@ -286,8 +282,6 @@ function Choice({ label, side, chosen }: { label: string; side: "x" | "y"; chose
     />
   );
 }
-
-// --- Values of parameters as they are written.
 
 /** Exactly what was given where it is short, so that 0.1 does not become 0.1000; a dash for nothing. */
 export function valueText(value: Value | undefined): string {

@@ -71,7 +71,6 @@ export function firstShown(columns: readonly Column[]): ReadonlySet<string> {
 export interface Axis {
   readonly column: Column;
   readonly scale: "linear" | "log" | "words";
-  /** Can it be logarithmic? */
   readonly canBeLog: boolean;
   /** At places from 0 at the bottom to 1 at the top. */
   readonly ticks: readonly Tick[];

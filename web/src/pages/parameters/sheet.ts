@@ -8,7 +8,7 @@ import { themeTick } from "../../data/store";
 import { escaped, flagsParam, listParam, textParam, unescaped } from "../../plot/figure-options";
 import { readPalette } from "../../ui/colour-scale";
 import { COMPARISONS } from "../../ui/run-filter";
-import { nextOrder, type Order, orderText, readOrder, sortedBy } from "../../ui/sorting";
+import { type Order, orderInAddress, sortedBy } from "../../ui/sorting";
 import type { HparamsRow, RunListing } from "../../wire";
 import { type Axis, axisOf, type Column, columnsOf, differs, firstShown } from "./columns";
 
@@ -30,7 +30,7 @@ const changes = flagsParam("cols");
 const scales = flagsParam("scale");
 
 /** Of a column; `run` for the name of the run, which is not written. */
-export const order = computed<Order>(() => readOrder(param("sort") || "run"));
+export const { order, press: sortBy } = orderInAddress("run", (key) => columns.peek().find((one) => one.key === key)?.isNumeric !== true);
 export const brushes = computed<Brushes>(() => readBrushes(param("brush")));
 
 export function setLog(key: string, isLog: boolean): void {
@@ -46,18 +46,9 @@ export function setBrush(key: string, brush: Brush | null): void {
   setParams({ brush: next.size === 0 ? null : writeBrushes(next) });
 }
 
-export function sortBy(key: string): void {
-  const isWords = columns.peek().find((one) => one.key === key)?.isNumeric !== true;
-  const text = orderText(nextOrder(order.peek(), key, isWords));
-  setParams({ sort: text === "run" ? null : text });
-}
-
-// --- Rows, columns and axes.
-
 /** The choice of the runs' own colours, where a column would be named. */
 export const BY_RUN = "run";
 
-/** What the server said last. */
 export const answered = signal<readonly HparamsRow[]>([]);
 
 const rows = computed<readonly HparamsRow[]>(() => {
@@ -71,7 +62,6 @@ const runIds = computed(() => rows.value.map(({ run_id }) => run_id));
 export const allRuns = computed<readonly RunListing[]>(() => runIds.value.flatMap((id) => runsById.value.get(id) ?? []));
 export const columns = computed(() => columnsOf(rows.value, runsById.value));
 
-/** The columns that are shown where nobody chose. */
 const byItself = computed<ReadonlySet<string>>(() => {
   const first = firstShown(columns.value);
   const isTelling = (column: Column): boolean =>
@@ -100,7 +90,6 @@ function numWords({ values }: Column): number {
   return new Set([...values.values()].map(String)).size;
 }
 
-/** The axis of any column, shown or not. */
 export function axisFor(column: Column): Axis {
   return axisOf(column, runIds.value, scales.value.get(column.key) ?? null);
 }
@@ -118,12 +107,11 @@ export const keptRuns = computed<readonly RunListing[]>(() => {
 
 export const keptIds = computed<ReadonlySet<string>>(() => new Set(keptRuns.value.map(({ id }) => id)));
 
-// --- Which runs a text lets through: words of their names and values, and comparisons such as `lr<0.01`.
-
 const COMPARISON = /^(.+?)(<=|>=|!=|<|>|=)(.+)$/;
 
 type Test = (runId: string, runName: string) => boolean;
 
+/** Which runs a text lets through: words of their names and values, and comparisons such as `lr<0.01`. */
 export function filterOf(text: string, columns: readonly Column[]): Test {
   const terms = text.split(/\s+/).filter((term) => term !== "");
   const tests = terms.map((term) => termTest(term, columns));
@@ -171,8 +159,6 @@ export function movedTo(keys: readonly string[], key: string, to: number): strin
   return keys.filter((one) => one !== key).toSpliced(Math.max(0, to), 0, key);
 }
 
-// --- The colour of a run's line: its own, or that of a value on a scale.
-
 /** Without a choice: the colours of the runs, or those of the first metric where runs would share them. */
 const shownColour = computed<string>(() => {
   if (colourKey.value !== "") return colourKey.value;
@@ -207,15 +193,12 @@ export function colourAt(share: number): string {
   return `rgb(${bytes[at]} ${bytes[at + 1]} ${bytes[at + 2]})`;
 }
 
-// --- Parts of axes that were brushed: only the runs that pass through all of them stay.
-
 /** From one end to the other, in the unit of the axis, so that it holds also when the axis grows. */
 export interface Brush {
   readonly low: number;
   readonly high: number;
 }
 
-/** By the key of the column. */
 type Brushes = ReadonlyMap<string, Brush>;
 
 /** Rounding must not put out a run that stands at the very edge. */

@@ -3,10 +3,9 @@ import { useEffect } from "preact/hooks";
 import { param, setParams } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as page from "../../data/store";
-import { ProjectorOptions } from "../../stage3d/points/ProjectorOptions";
+import { ProjectorOptions } from "../../stage3d/points/PointsPanel";
 import { Projector } from "../../stage3d/points/Stage";
-import { startLoading } from "../../stage3d/points/embedding";
-import { startReducing } from "../../stage3d/points/reduction";
+import { startLoading, startReducing } from "../../stage3d/points/embedding";
 import * as store from "../../stage3d/points/store";
 import { Blank } from "../../ui/Blank";
 import { RunsFrame } from "../../ui/RunsFrame";
@@ -48,7 +47,6 @@ export function ProjectorPage() {
   );
 }
 
-/** Nothing, or nothing yet. */
 function NoneYet() {
   const isWaiting =
     runs.listing.value.state === "waiting" || runs.chosen.value.some((run) => !runs.index.value.has(run.id));

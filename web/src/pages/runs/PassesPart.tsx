@@ -1,12 +1,14 @@
 /** The passes that can be opened in Graph: those of runs, and those that were saved by themselves. */
-import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { obtain } from "../../data/collections";
 import { formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../data/format";
 import { groupPasses, type PassGroup } from "../../data/pass-groups";
+import { askOf } from "../../data/requests";
 import { addressOf } from "../../data/route";
 import * as runs from "../../data/runs";
 import * as store from "../../data/store";
-import type { PassDocument } from "../../wire";
+import { useAsked } from "../../data/useAsked";
+import type { SketchAnswer } from "../../wire";
 
 /** More would be read than anybody looks at. */
 const MAX_SKETCHES = 8;
@@ -51,17 +53,14 @@ function PassItem({ group, isSketched }: { group: PassGroup; isSketched: boolean
   const newest = group.passes.at(-1)!;
   // Passes of one model differ little in this: the first stands for all, so that it is read once.
   const first = group.passes[0]!.id;
-  useEffect(() => {
-    if (isSketched) askForSketch(first);
-  }, [first, isSketched]);
-  const sketch = sketches.value.get(first);
+  const { value: sketch } = useAsked(isSketched ? { key: first, version: "", ask: () => sketchOf(first) } : null);
   return (
     <li>
       <a href={addressOf("graph", { pass: newest.id })}>
         <span class="grow">
           <span class="row">
             <b class="clip">{group.name}</b>
-            {sketch?.hasGradients === true && <span class="badge">with gradients</span>}
+            {sketch?.has_gradients === true && <span class="badge">with gradients</span>}
           </span>
           <small class="clip">{whereFrom(group)}</small>
           <small class="clip">{sketch ? saidOf(sketch) : newest.detail}</small>
@@ -79,21 +78,20 @@ function whereFrom({ runId, runName, passes }: PassGroup): string {
   return `${runName}${passes.length > 1 ? ` · ${formatNumberOf(passes.length, "pass", "passes")}` : ""}${step}`;
 }
 
-function saidOf(sketch: PassSketch): string {
+function saidOf(sketch: SketchAnswer): string {
   const parts = [
-    formatNumberOf(sketch.numOps, "op"),
-    `${formatLarge(sketch.numParams)} parameters`,
-    sketch.inputShape === null ? "" : formatShape(sketch.inputShape),
-    sketch.seconds > 0 ? formatSeconds(sketch.seconds) : "",
+    formatNumberOf(sketch.num_ops, "op"),
+    `${formatLarge(sketch.num_params)} parameters`,
+    sketch.input_shape === null ? "" : formatShape(sketch.input_shape),
+    sketch.elapsed_seconds > 0 ? formatSeconds(sketch.elapsed_seconds) : "",
   ];
   return parts.filter((part) => part !== "").join(" · ");
 }
 
-// --- How large the outputs of a pass's ops are, as bars in the order they ran.
-
 const [WIDTH, HEIGHT] = [132, 30];
 const STEPS = 8;
 
+/** How large the outputs of a pass's ops are, as bars in the order they ran. */
 function SizeBars({ sizes, name }: { sizes: readonly number[]; name: string }) {
   const largest = Math.max(1, ...sizes);
   const pitch = Math.min(18, WIDTH / Math.max(1, sizes.length));
@@ -122,57 +120,17 @@ function SizeBars({ sizes, name }: { sizes: readonly number[]; name: string }) {
   );
 }
 
-// --- A sketch of a pass: how large each op's output is, and a few figures. Read once, and kept.
+// --- Sketches of passes: asked for once, one after the other, and kept.
 
-interface PassSketch {
-  readonly numOps: number;
-  readonly numParams: number;
-  readonly seconds: number;
-  readonly inputShape: readonly number[] | null;
-  readonly hasGradients: boolean;
-  /** Elements in each op's output, in the order they ran; where there are many ops, the largest of a few. */
-  readonly sizes: readonly number[];
-}
+const sketches = new Map<string, Promise<SketchAnswer | null>>();
+let lastAsked: Promise<unknown> = Promise.resolve();
 
-export const MAX_BARS = 48;
-
-/** By the id of the pass. Null where it cannot be read: the page of the pass itself says why. */
-const sketches = signal<ReadonlyMap<string, PassSketch | null>>(new Map());
-
-/** One is read at a time: a pass of a large model is many megabytes. */
-let lastRead: Promise<void> = Promise.resolve();
-const asked = new Set<string>();
-
-function askForSketch(passId: string): void {
-  if (asked.has(passId)) return;
-  asked.add(passId);
-  lastRead = lastRead.then(async () => {
-    const opened = await store.source.peek()?.openPass(passId).catch(() => null);
-    sketches.value = new Map(sketches.peek()).set(passId, opened ? sketchOf(opened.document) : null);
+/** Null where it cannot be read: the page of the pass itself says why. */
+function sketchOf(passId: string): Promise<SketchAnswer | null> {
+  return obtain(sketches, passId, () => {
+    const ask = () => askOf({ type: "sketch", pass_id: passId }, "sketch").then(({ answer }) => answer, () => null);
+    const asked = lastAsked.then(ask);
+    lastAsked = asked;
+    return asked;
   });
-}
-
-export function sketchOf(document: PassDocument): PassSketch {
-  const ops = document.ops.filter((op) => op.kind === "op");
-  const input = document.ops.find((op) => op.kind === "input");
-  return {
-    numOps: ops.length,
-    numParams: document.num_params,
-    seconds: document.elapsed_seconds,
-    inputShape: input?.shape ?? null,
-    hasGradients: document.num_backward_passes > 0,
-    sizes: largestOfEach(
-      ops.map((op) => op.shape.reduce((size, length) => size * length, 1)),
-      MAX_BARS,
-    ),
-  };
-}
-
-/** At most so many numbers, each the largest of as many neighbours as it takes. */
-export function largestOfEach(values: readonly number[], atMost: number): number[] {
-  const each = Math.max(1, Math.ceil(values.length / atMost));
-  const found: number[] = [];
-  for (let from = 0; from < values.length; from += each)
-    found.push(Math.max(...values.slice(from, from + each)));
-  return found;
 }

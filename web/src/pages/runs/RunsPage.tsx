@@ -4,24 +4,20 @@ import { useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../data/format";
 import { addressOf } from "../../data/route";
 import * as runs from "../../data/runs";
-import { Blank, Failed } from "../../ui/Blank";
+import { Blank, Failed, NoRuns, Snippet } from "../../ui/Blank";
 import { FilterField } from "../../ui/FilterField";
 import { HidePanel, PanelPlace } from "../../ui/PanelPlace";
-import { NoRuns, Snippet } from "../../ui/Snippet";
 import { ColumnBoxes, ColumnChooser } from "../../ui/Table";
 import { Segments } from "../../ui/controls";
 import { panels, panelWidth } from "../../ui/panels";
 import { CompareChart } from "./CompareChart";
 import { PassesPart } from "./PassesPart";
 import { RunsTable } from "./RunsTable";
-import { FIXED } from "./columns";
+import { FIXED, METRIC } from "./columns";
 import * as table from "./run-table";
 
-/** What other pages have to show on this one. */
 interface Props {
-  /** The trainings that can be controlled. */
   ControlsPart: ComponentType;
-  /** The sets of features. */
   FeatureSetsPart: ComponentType;
 }
 
@@ -79,8 +75,7 @@ function Foot() {
   );
 }
 
-// --- Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a run.
-
+/** Beside the runs: the loss of those that are chosen, trainings to control, passes, and how to start a run. */
 function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
   const count = runs.chosen.value.length;
   // Without any, the table's place says how to start one.
@@ -112,8 +107,7 @@ function ComparePanel({ ControlsPart }: Pick<Props, "ControlsPart">) {
   );
 }
 
-// --- Over the table of runs: the filter, the states, the columns.
-
+/** Over the table of runs: the filter, the states, the columns. */
 function RunsToolbar() {
   const counts = table.stateCounts.value;
   // Runs of which nothing is known are rare: no place is kept for them.
@@ -154,19 +148,18 @@ function counted(title: string, count: number): ComponentChildren {
   );
 }
 
-// --- Which columns the table of runs has.
-
 /** Beyond these a name has to be typed. */
 const MANY = 12;
 const MOST = 60;
 
+/** Which columns the table of runs has. */
 function Chooser() {
   return (
-    <ColumnChooser label="Columns" reset={table.resetColumns}>
+    <ColumnChooser label="Columns" reset={table.chosenColumns.reset}>
       <h3>Columns</h3>
       <ColumnBoxes
         columns={FIXED.map(({ key, title }) => ({ key, title, isShown: table.shownFixed.value.has(key) }))}
-        show={table.showFixed}
+        show={table.chosenColumns.show}
       />
       <Metrics />
     </ColumnChooser>
@@ -191,8 +184,8 @@ function Metrics() {
         />
       )}
       <ColumnBoxes
-        columns={found.slice(0, MOST).map((name) => ({ key: name, title: name, isShown: table.shownMetrics.value.includes(name) }))}
-        show={table.showMetric}
+        columns={found.slice(0, MOST).map((name) => ({ key: METRIC + name, title: name, isShown: table.shownMetrics.value.includes(name) }))}
+        show={table.chosenColumns.show}
       />
       {found.length > MOST && (
         <span class="muted fs-1">and {found.length - MOST} more: type a part of a name</span>
@@ -201,8 +194,7 @@ function Metrics() {
   );
 }
 
-// --- The table of runs, or what stands there while there is none.
-
+/** The table of runs, or what stands there while there is none. */
 function RunsBody() {
   const listing = runs.listing.value;
   if (runs.runs.value.length === 0) {

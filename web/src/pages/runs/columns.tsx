@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { formatBytes, formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { addressOf } from "../../data/route";
 import { linePath } from "../../plot/lines";
+import { ShareBar } from "../../ui/Blank";
 import { Icon } from "../../ui/Icon";
 import { RunBox } from "../../ui/RunsFrame";
 import { StateBadge } from "../../ui/StateBadge";
@@ -20,7 +21,6 @@ export interface RunColumn {
   readonly isWords?: boolean;
   readonly cell: (run: RunListing) => ComponentChildren;
   readonly hint?: (run: RunListing) => string;
-  /** Is what stands there no number? */
   readonly isBad?: (run: RunListing) => boolean;
 }
 
@@ -39,8 +39,7 @@ const STATE_AND_LOSS = [
     cell: (run) => (
       <span class="row">
         <StateBadge run={run} />
-        <AlarmBadge run={run} />
-        <NetworkBadge run={run} />
+        <Badges run={run} />
       </span>
     ),
   }),
@@ -82,7 +81,7 @@ const AFTER_METRICS = [
 /** Those that can be shown or not, beside the name and the metrics. */
 export const FIXED: readonly RunColumn[] = [...STATE_AND_LOSS, ...AFTER_METRICS];
 
-const METRIC = "m:";
+export const METRIC = "m:";
 
 function metricColumn(name: string): RunColumn {
   return column(METRIC + name, name, "num", {
@@ -141,37 +140,25 @@ function Under({ run }: { run: RunListing }) {
   return <small class="clip">{run.comment || (run.source === "tensorboard" ? "TensorBoard event files" : "")}</small>;
 }
 
-/** That a run has a network to look at, and the way to it. */
-function NetworkBadge({ run }: { run: RunListing }) {
-  if (!run.has_network) return null;
+/** How many alarms a run has, and that it has a network to look at, with the ways there. */
+function Badges({ run: { id, name, num_alarms, has_network } }: { run: RunListing }) {
+  const alarms = formatNumberOf(num_alarms, "alarm");
+  const toAlarms = { href: addressOf("layers", { runs: id, run: id }), title: alarms, "aria-label": `${alarms} of ${name}` };
+  const toNetwork = { href: addressOf("netview", { run: id }), title: "The network in three dimensions", "aria-label": `NetView of ${name}` };
   return (
-    <a
-      class="badge"
-      href={addressOf("netview", { run: run.id })}
-      tabIndex={-1}
-      title="The network in three dimensions"
-      aria-label={`NetView of ${run.name}`}
-    >
-      NetView
-    </a>
-  );
-}
-
-/** How many alarms a run has, and the way to them. */
-function AlarmBadge({ run }: { run: RunListing }) {
-  if (run.num_alarms === 0) return null;
-  const words = formatNumberOf(run.num_alarms, "alarm");
-  return (
-    <a
-      class="badge warn"
-      href={addressOf("layers", { runs: run.id, run: run.id })}
-      tabIndex={-1}
-      title={words}
-      aria-label={`${words} of ${run.name}`}
-    >
-      <Icon name="warning" />
-      {formatCount(run.num_alarms)}
-    </a>
+    <>
+      {num_alarms > 0 && (
+        <a class="badge warn" tabIndex={-1} {...toAlarms}>
+          <Icon name="warning" />
+          {formatCount(num_alarms)}
+        </a>
+      )}
+      {has_network && (
+        <a class="badge" tabIndex={-1} {...toNetwork}>
+          NetView
+        </a>
+      )}
+    </>
   );
 }
 
@@ -183,32 +170,18 @@ function RunStep({ run }: { run: RunListing }) {
   return (
     <>
       {formatCount(last_step)}
-      {hasTotal && isLive(run) && <Progress step={last_step} total={total_steps} />}
+      {hasTotal && isLive(run) && (
+        <ShareBar label="Steps done" now={Math.round(100 * Math.min(1, shareDone(run)))} most={100} title={`of ${formatCount(total_steps)}`} />
+      )}
       {hasTotal && !isLive(run) && <small>of {formatCount(total_steps)}</small>}
     </>
   );
 }
 
-function Progress({ step, total }: { step: number; total: number }) {
-  const percent = Math.max(0, Math.min(100, Math.round((100 * (step + 1)) / total)));
-  return (
-    <span
-      class="bar"
-      role="progressbar"
-      aria-label="Steps done"
-      aria-valuenow={percent}
-      title={`of ${formatCount(total)}`}
-    >
-      <i style={{ width: `${percent}%` }} />
-    </span>
-  );
-}
-
-// --- The course of a run's loss, without axes: it ends in a dot, or in a cross where the run died.
-
 const [WIDTH, HEIGHT] = [112, 28];
 const [LEFT, RIGHT, TOP, BOTTOM] = [2, 106, 4, 23];
 
+/** The course of a run's loss, without axes: it ends in a dot, or in a cross where the run died. */
 function Sparkline({ run }: { run: RunListing }) {
   const { spark: values, state } = run;
   const known = values.filter((value) => value !== null);

@@ -1,13 +1,13 @@
 /** What the table of runs shows: filter, state, order, the rows that are left, the row one is at, the columns. */
 import { computed, signal } from "@preact/signals";
-import { recall, remember } from "../../data/remembered";
 import { param, setParams } from "../../data/route";
 import { runs } from "../../data/runs";
+import { rememberedColumns } from "../../ui/Table";
 import { parseFilter } from "../../ui/run-filter";
 import { isOfWatcher } from "../../ui/run-states";
-import { nextOrder, type Order, orderText, readOrder, sortedBy } from "../../ui/sorting";
+import { type Order, orderInAddress, sortedBy } from "../../ui/sorting";
 import type { RunListing, RunState } from "../../wire";
-import { columnOf } from "./columns";
+import { columnOf, FIXED, METRIC, type RunColumn } from "./columns";
 
 export const STATES: readonly (readonly [RunState, string])[] = [
   ["running", "Running"],
@@ -21,11 +21,15 @@ export const filter = computed(() => parseFilter(filterText.value));
 export const stateShown = computed<RunState | null>(
   () => STATES.find(([state]) => state === param("state"))?.[0] ?? null,
 );
-export const order = computed<Order>(() => orderOf(param("sort")));
+/** As it is where nobody chose: what has changed last stands first. */
+export const { order, press: pressHead } = orderInAddress(
+  "-updated",
+  (key) => columnOf(key)?.isWords === true,
+  (key) => columnOf(key) !== undefined,
+);
 
 const filtered = computed(() => runs.value.filter((run) => filter.value.matches(run)));
 
-/** How many runs the filter leaves in each state. */
 export const stateCounts = computed(() => {
   const counts = new Map<RunState, number>();
   for (const { state } of filtered.value) counts.set(state, (counts.get(state) ?? 0) + 1);
@@ -59,23 +63,7 @@ export const cursorRow = computed(() => {
   return at < 0 ? Math.min(0, rows.value.length - 1) : at;
 });
 
-// --- The order of the runs in their table: by a column's id, or by `m:` and the name of a metric.
-
-/** As it is where nobody chose: what has changed last stands first. */
-export const FIRST_ORDER: Order = { column: "updated", isDown: true };
-
-/** What is not known in the address sorts as nothing was said. */
-export function orderOf(text: string): Order {
-  const order = readOrder(text);
-  return columnOf(order.column) === undefined ? FIRST_ORDER : order;
-}
-
-/** A press on a column's head. */
-export function pressHead(key: string): void {
-  const text = orderText(nextOrder(order.peek(), key, columnOf(key)?.isWords === true));
-  setParams({ sort: text === orderText(FIRST_ORDER) ? null : text });
-}
-
+/** The order of the runs in their table: by a column's id, or by `m:` and the name of a metric. */
 export function sortRuns(runs: readonly RunListing[], { column, isDown }: Order): readonly RunListing[] {
   return sortedBy(runs, columnOf(column)!.sortKey, isDown);
 }
@@ -84,22 +72,16 @@ export function sortRuns(runs: readonly RunListing[], { column, isDown }: Order)
 
 const SHOWN_FIRST = ["state", "spark", "step", "duration", "updated", "host"];
 const NUM_METRICS_FIRST = 2;
-/** More than fit on any screen; and what is remembered may be anything. */
+/** More than fit on any screen. */
 const MAX_METRICS = 24;
-const MEMORY = "run-columns";
 
-interface Choice {
-  /** The keys of columns. */
-  readonly fixed: readonly string[];
-  /** Null where nobody chose: then those that most runs have. */
-  readonly metrics: readonly string[] | null;
-}
+/** By the keys of columns. */
+export const chosenColumns = rememberedColumns("run-columns");
 
-const FIRST_CHOICE: Choice = { fixed: SHOWN_FIRST, metrics: null };
-
-const choice = signal<Choice>(recalled(recall(MEMORY)));
-
-export const shownFixed = computed(() => new Set(choice.value.fixed));
+export const shownFixed = computed(() => {
+  const isShown = ({ key }: RunColumn): boolean => chosenColumns.choices.value.get(key) ?? SHOWN_FIRST.includes(key);
+  return new Set(FIXED.filter(isShown).map(({ key }) => key));
+});
 
 /** All metrics of all runs, those that most of them have first. */
 export const metricNames = computed<readonly string[]>(() => {
@@ -111,42 +93,14 @@ export const metricNames = computed<readonly string[]>(() => {
 
 export const shownMetrics = computed<readonly string[]>(() => {
   const names = metricNames.value;
-  const chosen = choice.value.metrics;
-  // A metric that no run has would be an empty column; it comes back with the runs that have it.
-  if (chosen !== null) return chosen.filter((name) => names.includes(name));
   const likely = names.filter((name) => !isOfWatcher(name));
   const score = likely.find((name) => /acc|top|f1|auc|map|score|iou|bleu/i.test(name));
   const loss = likely.find((name) => /loss/i.test(name));
-  const first = [loss, score].filter((name) => name !== undefined);
-  return [...new Set([...first, ...likely])].slice(0, NUM_METRICS_FIRST);
+  const found = [loss, score].filter((name) => name !== undefined);
+  const first = [...new Set([...found, ...likely])].slice(0, NUM_METRICS_FIRST);
+  const { value: choices } = chosenColumns.choices;
+  const chosen = [...choices.keys()].flatMap((key) => (key.startsWith(METRIC) ? [key.slice(METRIC.length)] : []));
+  // A metric that no run has would be an empty column; it comes back with the runs that have it.
+  const isShown = (name: string): boolean => names.includes(name) && (choices.get(METRIC + name) ?? true);
+  return [...new Set([...first, ...chosen])].filter(isShown).slice(-MAX_METRICS);
 });
-
-export function showFixed(key: string, isShown: boolean): void {
-  const others = choice.value.fixed.filter((one) => one !== key);
-  choose({ ...choice.value, fixed: isShown ? [...others, key] : others });
-}
-
-export function showMetric(name: string, isShown: boolean): void {
-  const others = shownMetrics.value.filter((one) => one !== name);
-  choose({ ...choice.value, metrics: (isShown ? [...others, name] : others).slice(-MAX_METRICS) });
-}
-
-export function resetColumns(): void {
-  choose(FIRST_CHOICE);
-}
-
-function choose(next: Choice): void {
-  choice.value = next;
-  remember(MEMORY, JSON.stringify(next));
-}
-
-function recalled(text: string | null): Choice {
-  try {
-    const { fixed, metrics } = JSON.parse(text ?? "{}") as { fixed?: unknown; metrics?: unknown };
-    const names = (some: unknown): string[] | null =>
-      Array.isArray(some) ? some.filter((name) => typeof name === "string") : null;
-    return { fixed: names(fixed) ?? SHOWN_FIRST, metrics: names(metrics) };
-  } catch {
-    return FIRST_CHOICE;
-  }
-}

@@ -111,8 +111,7 @@ function OtherStep({ record }: { record: RecordListing }) {
   );
 }
 
-// --- How far two tensors are from each other, in three numbers.
-
+/** How far two tensors are from each other, in three numbers. */
 function Agreement({ difference }: { difference: Difference }) {
   const { largest, correlation, numCompared, between } = difference;
   const { shape, window } = between.view;

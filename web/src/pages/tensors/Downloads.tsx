@@ -5,8 +5,8 @@ import { fileName, save } from "../../data/save-file";
 import type { TensorValues, Values } from "../../data/source";
 import { windowText } from "../../data/tensor-window";
 import type { AskableTensor } from "../../plot/tensor/subjects";
+import { Hint } from "../../ui/Blank";
 import * as store from "./store";
-import { largestWindow, windowCsv, windowShape } from "./store";
 
 interface Props {
   /** Null where what is here is all there is. */
@@ -19,7 +19,7 @@ interface Props {
 export function Downloads({ subject, base, suffix = "" }: Props) {
   const [fault, setFault] = useState("");
   const { shape, window } = base.view;
-  const wanted = subject === null ? window : largestWindow(shape, window.item, window);
+  const wanted = subject === null ? window : store.largestWindow(shape, window.item, window);
   const count = wanted.num_tiles * wanted.num_rows * wanted.num_columns;
   const step = store.records.value[store.at.value]?.step ?? 0;
   const take = async (extension: string, type: string, write: (values: TensorValues) => string | ArrayBuffer): Promise<void> => {
@@ -28,25 +28,21 @@ export function Downloads({ subject, base, suffix = "" }: Props) {
     const name = fileName([store.chosen.value?.name ?? "tensor", "step", `${step}${suffix}`], extension);
     if ("values" in answer) save(name, write(answer), type);
   };
-  const toNpy = ({ view, values }: TensorValues): ArrayBuffer => npyOf(values, windowShape(view.shape, view.window));
+  const toNpy = ({ view, values }: TensorValues): ArrayBuffer => npyOf(values, store.windowShape(view.shape, view.window));
   return (
     <div class="section downloads">
       <div class="row">
         <span class="muted fs-1 grow clip" title={windowText(shape, wanted)}>
           {formatNumberOf(count, "value")} <span class="mono">{windowText(shape, wanted)}</span>
         </span>
-        <button class="btn sm" onClick={() => void take("csv", "text/csv", windowCsv)}>
+        <button class="btn sm" onClick={() => void take("csv", "text/csv", store.windowCsv)}>
           CSV
         </button>
         <button class="btn sm" onClick={() => void take("npy", "application/octet-stream", toNpy)}>
           NPY
         </button>
       </div>
-      {fault !== "" && (
-        <p class="hint" role="alert">
-          {fault}
-        </p>
-      )}
+      <Hint text={fault} />
     </div>
   );
 }

@@ -11,12 +11,7 @@ import { autoScale } from "../../ui/colour-scale";
 import type { RecordListing } from "../../wire";
 import * as store from "./store";
 
-interface Props {
-  record: RecordListing;
-  other: RecordListing | null;
-}
-
-export function HistogramView({ record, other }: Props) {
+export function HistogramView({ record, other }: { record: RecordListing; other: RecordListing | null }) {
   const a = useBins(record);
   const b = useBins(other);
   const span = filledSpan([a.value, b.value].filter((one) => one !== null).map(({ drawn }) => drawn));

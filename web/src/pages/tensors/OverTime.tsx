@@ -53,8 +53,6 @@ function FigureTable({ figures }: { figures: readonly Figure[] }) {
   );
 }
 
-// --- The chart.
-
 interface ChartProps {
   figures: readonly Figure[];
   hover: number | null;
@@ -64,6 +62,7 @@ interface ChartProps {
 const HEIGHT = 124;
 const ZEROS = 26;
 
+/** The chart. */
 function Chart({ figures, hover, onHover }: ChartProps) {
   const steps = figures.map(({ step }) => step);
   const lines = linesOf(figures, steps);

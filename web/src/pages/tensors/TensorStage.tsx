@@ -15,6 +15,7 @@ import { FIRST, Picture } from "../../plot/tensor/Picture";
 import type { AskableTensor } from "../../plot/tensor/subjects";
 import { missingIn, useItem, useItemOf, useLatest, valuesIn } from "../../plot/tensor/useTensor";
 import { Blank } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
 import { RunSelect } from "../../ui/Select";
 import { TimeBar, useKey } from "../../ui/TimeBar";
 import type { RecordListing, Window } from "../../wire";
@@ -113,8 +114,7 @@ function Missing({ title, reason }: { title: string; reason: string }) {
   );
 }
 
-// --- A tensor at two steps: the same window of both is fetched, all of it where it may be had at once.
-
+/** A tensor at two steps: the same window of both is fetched, all of it where it may be had at once. */
 function TensorAtSteps({ a, b }: { a: RecordListing; b: RecordListing }) {
   const [subjectA, subjectB] = [runTensor(a.record), runTensor(b.record)];
   const choice = useItem();
@@ -134,8 +134,7 @@ function TensorAtSteps({ a, b }: { a: RecordListing; b: RecordListing }) {
   );
 }
 
-// --- One tensor at one step: picture, numbers, histogram, figures.
-
+/** One tensor at one step: picture, numbers, histogram, figures. */
 function TensorAtStep({ record }: { record: RecordListing }) {
   const { first, whole, item, shown, step } = useItemOf(runTensor(record.record));
   const reason = missingIn(first) ?? missingIn(shown);
@@ -159,14 +158,9 @@ function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }
       <div>
         <Picture {...look} />
         <div class="section scale-choice">
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={store.isScaleShared.value}
-              onChange={(event) => (store.isScaleShared.value = event.currentTarget.checked)}
-            />
+          <Check isOn={store.isScaleShared.value} set={(isOn) => (store.isScaleShared.value = isOn)}>
             Same colours at every step
-          </label>
+          </Check>
         </div>
         <Numbers {...look} />
       </div>
@@ -179,10 +173,9 @@ function Parts({ subject, base }: { subject: AskableTensor; base: TensorValues }
   );
 }
 
-// --- A tensor of a run, asked for by its record.
-
 const cache = new ByteCache<TensorAnswer>(64_000_000);
 
+/** A tensor of a run, asked for by its record. */
 function runTensor(record: string): AskableTensor {
   const run_id = store.place.value?.runId ?? "";
   const key = `${run_id} ${record}`;

@@ -63,10 +63,9 @@ function NoneYet() {
   );
 }
 
-// --- All tensors and histograms of the chosen runs, as a tree that can be filtered.
-
 const MAX_INDENT = 8;
 
+/** All tensors and histograms of the chosen runs, as a tree that can be filtered. */
 function TensorList() {
   const all = store.filtered.value;
   const closed = store.filter.value === "" ? store.closedGroups.value : NONE;
@@ -195,7 +194,6 @@ function LeafFacts({ leaf }: { leaf: Listed }) {
 
 // --- Shape and type of the tensors in the list, asked for as they come into view.
 
-/** What a row says of its tensor. */
 interface Outline {
   /** `32×16×3×3 float32`; empty while it is asked for. */
   readonly text: string;
@@ -203,7 +201,6 @@ interface Outline {
   readonly numBad: number;
 }
 
-/** By the key of the row. */
 const outlines = signal<ReadonlyMap<string, Outline>>(new Map());
 
 /** So many records are looked at, evenly over all steps: one would not tell whether there was a NaN. */
@@ -251,10 +248,8 @@ interface NameRow {
   /** What is written: the part of the name that the rows above do not have. */
   readonly title: string;
   readonly level: number;
-  /** Null for a group. */
   readonly leaf: Listed | null;
   readonly isOpen: boolean;
-  /** How many leaves a group has. */
   readonly count: number;
 }
 

@@ -48,7 +48,6 @@ function listedOf(kind: TensorSeriesKind, name: string): Listed {
   return { kind, name, numBad };
 }
 
-/** Those that have every word of the filter. */
 export const filtered = computed<readonly Listed[]>(() => {
   const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
   return listed.value.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
@@ -58,7 +57,6 @@ export function listedKey({ kind, name }: Pick<Listed, "kind" | "name">): string
   return `${kind} ${name}`;
 }
 
-/** The name that the address has, or the first. */
 export const chosen = computed<Listed | null>(() => {
   const kind: TensorSeriesKind = param("kind") === "histogram" ? "histogram" : "tensor";
   const name = param("tensor");
@@ -66,7 +64,6 @@ export const chosen = computed<Listed | null>(() => {
   return found.find((one) => one.kind === kind) ?? found[0] ?? (name === "" ? listed.value[0] : undefined) ?? null;
 });
 
-/** The chosen runs that have it. */
 export const itsRuns = computed<readonly RunListing[]>(() => {
   const now = chosen.value;
   if (now === null) return [];
@@ -96,7 +93,6 @@ export const at = computed<number>(() =>
   wantedStep.value === null ? records.value.length - 1 : nearestAt(records.value, wantedStep.value),
 );
 
-/** Null while nothing is compared. */
 export const otherStep = computed(() => stepOf("with"));
 export const otherAt = computed<number | null>(() =>
   otherStep.value === null || records.value.length === 0 ? null : nearestAt(records.value, otherStep.value),
@@ -121,9 +117,6 @@ export function compareWith(index: number | null): void {
   setParams({ with: record === undefined ? null : String(record.step) });
 }
 
-// --- Which values are fetched to be compared or taken along: all of an item, as long as they are not too
-//   many.
-
 /** As torcheer.tensorfile.views: four megabytes at most. */
 const MOST_VALUES = 1 << 19;
 
@@ -146,13 +139,12 @@ export function windowCsv({ view, values }: TensorValues): string {
   return toCsv([header, ...Array.from(values, (value, nth) => [...indexOf(view.shape, view.window, nth), value])]);
 }
 
-// --- The colours of a tensor: of its own values, of those at all steps, or between limits that were fixed.
-
 interface Extremes {
   readonly min: number | null;
   readonly max: number | null;
 }
 
+/** The colours of a tensor: of its own values, of those at all steps, or between limits that were fixed. */
 export function useScale(own: Extremes) {
   const [fixed, onScale] = useState<Scale | null>(null);
   const extremes = isScaleShared.value ? widest(records.value.map(figureOf).filter((one) => one !== null)) : own;

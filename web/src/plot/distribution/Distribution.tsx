@@ -76,11 +76,10 @@ function remarkOf(grid: HistogramGrid, under: Under | null): string {
     : formatNumberOf(length, "step");
 }
 
-// --- The histograms of a series of one run, followed while they are near the screen.
-
 const NUM_STEPS = 128;
 const NUM_BINS = 64;
 
+/** The histograms of a series of one run, followed while they are near the screen. */
 function useGrid(kind: Props["kind"], name: string, holder: Holder, isNear: boolean) {
   const key = JSON.stringify([holder.run.id, kind, name]);
   const ask = (): Promise<HistogramGrid> => askHistograms(holder.run.id, kind, name, NUM_STEPS, NUM_BINS);
@@ -202,7 +201,6 @@ function paintAxes(context: CanvasRenderingContext2D, { width, height }: Size, g
   paintBelow(context, places, TOP + height + 15);
 }
 
-/** The numbers under a drawing. */
 function paintBelow(context: CanvasRenderingContext2D, places: readonly (readonly [label: string, x: number])[], y: number): void {
   context.textAlign = "center";
   context.textBaseline = "alphabetic";
@@ -218,7 +216,6 @@ const RIDGES_RIGHT = 52;
 const RIDGES_LEFT = 4;
 const RIDGES_BOTTOM = 20;
 
-/** A row of the grid and a bin. */
 interface Under {
   readonly row: number;
   readonly bin: number;
@@ -309,7 +306,6 @@ function paintRidges(
 
 // --- Histograms over time as a drawing needs them: which rows, how high, and what lies under a place.
 
-/** Pixels that a label takes. */
 const LINE_HEIGHT = 14;
 
 /** So many numbers from 0 to count − 1, evenly, with the first and the last. */
@@ -344,7 +340,6 @@ export function countAt(grid: HistogramGrid, row: number, bin: number): number {
   return grid.counts[row * grid.numBins + bin] ?? 0;
 }
 
-/** The edges of a bin. */
 export function binEdges({ low, high, numBins }: HistogramGrid, bin: number): [from: number, to: number] {
   const width = (high - low) / numBins;
   return [low + bin * width, bin === numBins - 1 ? high : low + (bin + 1) * width];
@@ -359,7 +354,6 @@ export function rowSpans(steps: readonly number[]): readonly (readonly [from: nu
   return steps.map((_, at) => [at === 0 ? 0 : middle(at - 1), at === steps.length - 1 ? 1 : middle(at)]);
 }
 
-/** The row under a place of the axis of steps. */
 export function rowUnder(steps: readonly number[], place: number): number {
   const spans = rowSpans(steps);
   const found = spans.findIndex(([, to]) => place < to);

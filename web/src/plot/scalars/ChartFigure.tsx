@@ -3,6 +3,7 @@ import { type ReadonlySignal, useComputed } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
+import { Icon } from "../../ui/Icon";
 import { Opener } from "../../ui/Picker";
 import { actOn } from "../../ui/keys";
 import { useNear, useWidth } from "../../ui/useWidth";
@@ -121,9 +122,6 @@ function showAsTable(key: string, isWanted: boolean): void {
   setOptions({ tables });
 }
 
-// --- The values of a chart at the cursor, or the last ones, beside its title: a swatch and a number for each
-//   line.
-
 interface Props {
   model: ReadonlySignal<Model | null>;
   chartKey: string;
@@ -137,6 +135,7 @@ interface Props {
 /** The title is larger than the numbers, and bolder. */
 const TITLE_FACTOR = 1.15;
 
+/** The values of a chart at the cursor, or the last ones, beside its title: a swatch and a number for each line. */
 function ChartValues({ model, chartKey, title, width, isNamed }: Props) {
   const now = model.value;
   if (now === null) return null;
@@ -181,8 +180,6 @@ function Sample({ line, isWide }: { line: Line; isWide: boolean }) {
   );
 }
 
-// --- Which of its values have room in the head of a chart.
-
 /** In pixels: a swatch with the gaps around it, the gap between two numbers, the button and the gaps beside it. */
 const SWATCH = 20;
 const GAP = 6;
@@ -193,7 +190,6 @@ const TITLE_SHARE = 0.4;
 
 interface Texts {
   readonly value: string;
-  /** Empty where there is none. */
   readonly smoothed: string;
 }
 
@@ -215,8 +211,7 @@ function numWithin(all: readonly Texts[], room: number, widthOf: (one: Texts) =>
   return first < 0 ? all.length : first;
 }
 
-// --- What stands over a chart while something of it is missing.
-
+/** What stands over a chart while something of it is missing. */
 export function Instead({ model }: { model: ReadonlySignal<Model | null> }) {
   const now = model.value;
   if (now === null || (now.x === null && now.numAwaited > 0 && now.refusal === "")) return <Skeleton />;
@@ -252,13 +247,8 @@ interface MenuProps {
 }
 
 function ChartMenu({ name, items }: MenuProps) {
-  const dots = (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-      <path class="solid" d="M3.500 6.800a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400zm4.500 0a1.200 1.200 0 1 1 0 2.400 1.200 1.200 0 0 1 0-2.400z" />
-    </svg>
-  );
   return (
-    <Opener look="chart-menu" style="btn quiet sm square" popup="menu" label={`Actions of ${name}`} title="Actions" button={dots}>
+    <Opener look="chart-menu" style="btn quiet sm square" popup="menu" label={`Actions of ${name}`} title="Actions" button={<Icon name="dots" />}>
       {(close) => <Actions name={name} items={items} close={close} />}
     </Opener>
   );
@@ -296,8 +286,7 @@ function Actions({ name, items, close }: MenuProps & { close: () => void }) {
   );
 }
 
-// --- The ends of a vertical axis, as somebody wants them.
-
+/** The ends of a vertical axis, as somebody wants them. */
 export function LimitFields({ chartKey, name, close }: { chartKey: string; name: string; close: () => void }) {
   const box = useRef<HTMLDivElement>(null);
   const { low, high } = options.value.limits.get(chartKey) ?? { low: null, high: null };

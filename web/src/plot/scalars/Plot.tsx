@@ -48,12 +48,7 @@ const ink = computed(() => ({ tick: store.themeTick.value, ...readInk() }));
 const MIN_DRAG = 4;
 const WHEEL_ZOOM = 1.25;
 
-interface Props {
-  model: ReadonlySignal<Model | null>;
-  chartKey: string;
-}
-
-export function Plot({ model, chartKey }: Props) {
+export function Plot({ model, chartKey }: { model: ReadonlySignal<Model | null>; chartKey: string }) {
   const box = useRef<HTMLDivElement>(null);
   const base = useRef<HTMLCanvasElement>(null);
   const over = useRef<HTMLCanvasElement>(null);
@@ -224,7 +219,6 @@ const PATIENCE_MS = 2000;
 const FIRST_PATIENCE_MS = 100;
 const nothing = (): void => undefined;
 
-/** Until the function that is returned is called. */
 function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | null>, subject: Subject): () => void {
   const all = feeds.peek();
   if (all === null) return nothing;
@@ -303,8 +297,6 @@ function followChart(chart: Chart, isEnlarged: boolean, model: Signal<Model | nu
   };
 }
 
-// --- Work that may wait for the next frame of the screen: each piece once, and never so much that a frame is late.
-
 /** A frame has 16 ms. What is drawn costs the browser as much again, after the task is done. */
 const BUDGET_MS = 6;
 
@@ -341,8 +333,7 @@ export function useSeries(wanted: readonly SeriesWanted[]) {
   useEffect(() => feed?.use(wanted, hear), [feed, wanted.map(({ run_id, name }) => `${run_id} ${name}`).join("\n")]);
   const known = wanted.map(({ run_id, name }) => feed?.known(run_id, name));
   return {
-    /** What is known of one of them, over steps. */
-    of: (runId: string, name: string): Curve => curveOf(feed?.known(runId, name)?.data ?? null, null, "step"),
+      of: (runId: string, name: string): Curve => curveOf(feed?.known(runId, name)?.data ?? null, null, "step"),
     isWaiting: feed !== null && known.some((one) => one === undefined || (!one.isAnswered && one.refusal === "")),
     /** Why there is nothing; empty where there is. */
     refusal: known.find((one) => (one?.refusal ?? "") !== "")?.refusal ?? "",

@@ -58,9 +58,6 @@ export function downloadSvg(model: Model): void {
   save(fileName([model.chart.fullTitle], "svg"), chartSvg(model, SVG_SIZE, readInk()), "image/svg+xml");
 }
 
-// --- The numbers of a chart as a table for other programs: one row for each point, or for each bucket of
-//   them.
-
 interface CsvSeries {
   readonly run: string;
   readonly name: string;
@@ -71,6 +68,7 @@ interface CsvSeries {
 
 const HEAD = ["run", "name", "step", "time", "relative_seconds", "value", "min", "max", "points", "not_finite"];
 
+/** The numbers of a chart as a table for other programs: one row for each point, or for each bucket of them. */
 export function csvOf(series: readonly CsvSeries[]): string {
   const rows: Cell[][] = [HEAD];
   for (const { run, name, curve, started } of series) {
@@ -85,13 +83,12 @@ export function csvOf(series: readonly CsvSeries[]): string {
   return toCsv(rows);
 }
 
-// --- A chart as an SVG file: drawn as on the page, with title and legend.
-
 const TITLE_HEIGHT = 28;
 const LEGEND_ROW = 18;
 /** Faces that any viewer has: the page's own may not be there. */
 const FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
+/** A chart as an SVG file: drawn as on the page, with title and legend. */
 export function chartSvg(model: Model, size: Size, ink: Ink): string {
   const { width } = size;
   const named = model.lines.filter(({ isBehind }) => !isBehind);

@@ -23,11 +23,9 @@ import { COLUMNS, type Columns, emptyColumns, type Last, SeriesData } from "./se
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */
 export type End = "plain" | "died" | "lost";
 
-/** A run as a chart needs it. */
 export interface ChartRun {
   readonly id: string;
   readonly name: string;
-  /** The number of its colour. */
   readonly slot: number;
   readonly end: End;
   /** Is it there for comparison only, behind the others? */
@@ -52,12 +50,10 @@ export interface Line extends Drawn {
   /** What a legend says. */
   readonly label: string;
   readonly dash: readonly number[];
-  /** When its run began. */
   readonly started: number;
   readonly last: Last | null;
   /** Thin and pale: its values are not read out. */
   readonly isBehind: boolean;
-  /** Is each of its few points marked? */
   readonly hasDots: boolean;
   /** The ends of a margin, each along its own axis. */
   readonly margin: readonly [lower: Curve, upper: Curve] | null;
@@ -79,7 +75,6 @@ export interface Model {
   readonly isSmoothed: boolean;
   /** Of how many lines nothing has come yet. */
   readonly numAwaited: number;
-  /** Why a line is missing; empty where none is. */
   readonly refusal: string;
   /** Why nothing is drawn; empty where something is. */
   readonly note: string;
@@ -117,7 +112,7 @@ export function buildModel(chart: Chart, runs: readonly ChartRun[], lookup: Look
     x,
     y,
     xTicks: x === null ? [] : ticksOfAxis(x, wish.axis, perEpoch),
-    yTicks: y === null ? [] : ticksOfValues(y),
+    yTicks: y === null ? [] : labelled(y.isLog ? logTicks(y) : linearTicks(y)),
     isSmoothed: smoothing > 0,
     numAwaited: sources.filter(({ sources: one }) => !one.isAnswered && one.refusal === "").length,
     refusal: sources.find(({ sources: one }) => one.refusal !== "")?.sources.refusal ?? "",
@@ -197,7 +192,6 @@ function labelOf({ form, members }: Chart, run: ChartRun, { label }: Member): st
   return form === "margin" || members.length === 1 ? run.name : `${label} · ${run.name}`;
 }
 
-/** As a custom property. */
 export function colourOfLine({ run }: Pick<Line, "run">): string {
   return `var(--cat-${run.slot})`;
 }
@@ -241,10 +235,6 @@ function noteOf(lines: readonly Line[], x: Scale | null, y: Scale | null, { isLo
 // --- The ticks of both axes of a chart.
 
 const MOST = 5;
-
-function ticksOfValues(scale: Scale): Tick[] {
-  return labelled(scale.isLog ? logTicks(scale) : linearTicks(scale));
-}
 
 /** Steps are labelled in epochs where it is known how many make one. */
 export function ticksOfAxis(scale: Scale, axis: Axis, perEpoch: number | null = null): Tick[] {
@@ -367,7 +357,6 @@ function middleOf(lines: readonly Drawn[], seen: Span, isLog: boolean): Span | n
   return { low: percentile(values, OUTLIERS * total), high: percentile(values, (1 - OUTLIERS) * total) };
 }
 
-/** The value up to which so many of the points go. */
 function percentile(values: readonly (readonly [number, number])[], rank: number): number {
   let passed = 0;
   for (const [value, count] of values) {
@@ -446,8 +435,6 @@ function gather(places: Place[]): Items & { size: number } {
   return { ...columns, x: Float64Array.from(places, ({ x }) => x), size: places.length };
 }
 
-// --- A running average that forgets: each point weighs less by one factor than the next.
-
 /**
  * The average after each item, with the weight that it lacks at the beginning made good. A bucket counts as all
  * of its finite points, each with the mean of the bucket. Values that are not finite are gaps and change nothing.
@@ -502,15 +489,10 @@ export function readingsAt({ lines, x, isSmoothed }: Model, place: number | null
       line,
       at,
       value: last?.value ?? curve.mean[at]!,
-      smoothed: isSmoothed && isDrawnSmooth(line) ? smoothed[at]! : null,
+      smoothed: isSmoothed && line.smoothed !== line.curve.mean ? smoothed[at]! : null,
     });
   }
   return readings;
-}
-
-/** A line of few points may be left as it is beside others. */
-function isDrawnSmooth({ curve, smoothed }: Line): boolean {
-  return smoothed !== curve.mean;
 }
 
 /** A place of the axis in words: `step 28 400`, `epoch 3.2`, `5 min 12 s`, `Nov 16 14:02:31`. */
@@ -563,7 +545,6 @@ function rangeOf(lines: readonly Line[], { low, high }: Span, { axis, perEpoch }
   return isOne ? `at ${words(place)}` : `over ${words(low)} to ${words(high)}`;
 }
 
-/** What the marks at the ends of lines say. */
 function endsOf(lines: readonly Line[]): string {
   const named = (end: End): string =>
     [...new Set(lines.filter(({ run }) => run.end === end).map(({ run }) => run.name))].join(", ");

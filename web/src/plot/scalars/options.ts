@@ -26,7 +26,6 @@ export interface Options {
   readonly zoom: Span | null;
   /** The key of the chart that is shown large; empty for none. */
   readonly enlarged: string;
-  /** The keys of charts that are shown as tables. */
   readonly tables: ReadonlySet<string>;
   readonly limits: ReadonlyMap<string, Limits>;
 }
@@ -133,7 +132,6 @@ let timer: ReturnType<typeof setTimeout> | null = null;
 
 export const options = computed<Options>(() => ({ ...readOptions(route.value.params), ...draft.value }));
 
-/** Change options, in the address too. */
 export function setOptions(changes: Partial<Options>): void {
   setSoon(changes);
   settleOptions();
@@ -150,7 +148,6 @@ export function setSoon(changes: Partial<Options>): void {
   timer = setTimeout(settleOptions, CALM_MS);
 }
 
-/** Bring the address up to date. */
 export function settleOptions(): void {
   if (timer !== null) clearTimeout(timer);
   timer = null;

@@ -1,7 +1,6 @@
 /** Draw a chart on a canvas. */
 import type { Ink } from "../Drawing";
 import * as lines from "../lines";
-import type { Pen } from "../lines";
 import { type Scale, shareOf } from "../scale";
 import type { LinePixels } from "./line-pixels";
 import { type Curve, itemsIn, type Line, type Model } from "./model";
@@ -284,7 +283,7 @@ function isInside({ box: { left, top, width, height } }: Frame, [x, y]: Spot): b
   return x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1;
 }
 
-export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pick<Pen, "moveTo" | "lineTo">): void {
+export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pick<lines.Pen, "moveTo" | "lineTo">): void {
   lines.traceLine(curve.x, values, (x) => placeX(frame, x), (y) => placeY(frame, y), pen, ...seen(frame, curve));
 }
 
@@ -311,7 +310,7 @@ export function dotRadius(numDots: number, { box }: Frame): number {
 }
 
 /** From the lowest to the highest of each bucket, in pieces where there are gaps. */
-export function traceBand(frame: Frame, curve: Curve, pen: Pen): void {
+export function traceBand(frame: Frame, curve: Curve, pen: lines.Pen): void {
   // On a logarithmic axis what goes down to nought goes down to the edge.
   const lowest = frame.y.isLog === true ? frame.y.low : -Infinity;
   const up = (value: number): number => placeY(frame, Math.max(value, lowest));
@@ -358,8 +357,7 @@ export function densityOf(frame: Frame, curve: Curve): number {
   return (end - first) / frame.box.width;
 }
 
-/** Between two curves, each with places of its own. */
-export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: Pen): void {
+export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: lines.Pen): void {
   const points = ({ x, mean }: Curve): Spot[] =>
     Array.from(x, (place, at) => spotOf(frame, place, mean[at]!)).filter((spot) => spot.every(Number.isFinite));
   const ring = [...points(upper), ...points(lower).reverse()];
@@ -451,7 +449,6 @@ interface PlacedLabel {
 
 const LINE_HEIGHT = 12;
 const MAX_LENGTH = 28;
-/** Of a letter, more or less. */
 const LETTER_WIDTH = 6;
 
 /** One for each member, above the end of its longest line, moved apart where they would cover each other. */
@@ -465,7 +462,7 @@ export function labelPlaces(model: Model, frame: Frame): PlacedLabel[] {
     const ends = lines.filter((line) => line.member.name === member.name).map((line) => lastSeen(line, frame));
     const seen = ends.filter((end) => end !== null).sort(([a], [b]) => b - a);
     if (seen[0] === undefined) continue;
-    const text = shortened(member.label);
+    const text = member.label.length <= MAX_LENGTH ? member.label : `…${member.label.slice(1 - MAX_LENGTH)}`;
     const [x, y] = seen[0];
     const right = Math.min(left + width, Math.max(x, left + LETTER_WIDTH * text.length));
     placed.push({ text, x: right, y: y - 4 });
@@ -492,6 +489,3 @@ function apart(labels: readonly PlacedLabel[], ceiling: number, floor: number): 
   return moved;
 }
 
-function shortened(text: string): string {
-  return text.length <= MAX_LENGTH ? text : `…${text.slice(1 - MAX_LENGTH)}`;
-}

@@ -25,7 +25,6 @@ const ACTIONS: Readonly<Record<string, (model: Model) => unknown>> = {
   Escape: leave,
 };
 
-/** True where the key had a meaning. */
 export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
   const action = ACTIONS[event.key];
   return action === undefined ? moveCursor(event, model) : action(model) !== false;
@@ -123,7 +122,6 @@ export function zoomBy(model: Model, factor: number): void {
   setSoon({ zoom: isAll ? null : tidy(span) });
 }
 
-/** Show what lies between two shares of the axis. */
 export function zoomBetween({ x }: Model, from: number, to: number): void {
   if (x === null) return;
   const span = zoomed(x, Math.max(0, Math.min(from, to)), Math.min(1, Math.max(from, to)));
@@ -134,7 +132,6 @@ export function resetZoom(): void {
   if (options.peek().zoom !== null) setOptions({ zoom: null });
 }
 
-/** Show one chart large, or as the others. */
 export function toggleEnlarged(key: string): void {
   setOptions({ enlarged: options.peek().enlarged === key ? "" : key });
 }

@@ -92,7 +92,6 @@ export type Query = Readonly<Pick<SeriesQuestion, "axis" | "low" | "high" | "num
 interface Entry {
   readonly wanted: SeriesWanted;
   readonly data: SeriesData;
-  /** Has the server said what there is? */
   isAnswered: boolean;
   /** Why there is nothing; empty where it was not refused. */
   refusal: string;
@@ -106,7 +105,6 @@ interface Batch {
   stop: () => void;
 }
 
-/** As many as a question may name. */
 const MAX_IN_QUESTION = 512;
 /** So many series are kept for when they come into view again. */
 const MAX_KEPT = 800;
@@ -164,7 +162,6 @@ export class Feed {
     this.#askLater();
   }
 
-  /** Ask once more for what was refused. */
   askAgain(): void {
     for (const entry of this.#entries.values()) {
       if (entry.refusal === "") continue;
@@ -251,8 +248,6 @@ export function keyOf(runId: string, name: string): string {
   return `${runId}\n${name}`;
 }
 
-// --- The columns of one series as the page knows it: buckets or points, and the points that came after them.
-
 /** A point counts as a bucket of one. Values are as they were logged: NaN and infinity, too. */
 export const COLUMNS = ["step", "time", "mean", "low", "high", "count", "bad"] as const;
 type Column = (typeof COLUMNS)[number];
@@ -273,12 +268,11 @@ const NOTHING_ASKED: Asked = { axis: "step", low: null, high: null };
 const FIRST_ROOM = 64;
 const NUM_COLUMNS = { points: 3, buckets: COLUMNS.length } as const;
 
+/** The columns of one series as the page knows it: buckets or points, and the points that came after them. */
 export class SeriesData {
-  /** What it was asked with. */
   asked: Asked = NOTHING_ASKED;
   size = 0;
   numPoints = 0;
-  /** When the run began. */
   started = 0;
   /** The very last point, which a bucket hides; null before there is one. */
   last: Last | null = null;

@@ -45,14 +45,12 @@ const scalars = steady<readonly Scalar[]>(() => {
 export const groups = computed<readonly Group[]>(() => groupsOf(scalars.value, layouts.value));
 
 const filterText = computed(() => options.value.filter);
-/** Which names the filter of the page lets through. */
 export const filter = computed(() => searchTest(filterText.value));
 
 export const shownGroups = computed<readonly Group[]>(() =>
   filterText.value === "" ? groups.value : filtered(groups.value, filter.value),
 );
 
-/** The charts by their keys. */
 export const charts = computed<ReadonlyMap<string, Chart>>(
   () => new Map(groups.value.flatMap((group) => group.charts.map((chart) => [chart.key, chart]))),
 );
@@ -98,7 +96,6 @@ function hasMember(chart: Chart, name: string): boolean {
 
 // --- The groups of charts that the chosen runs themselves ask for.
 
-/** By run and name of the layout. */
 const known = signal<ReadonlyMap<string, readonly ShownLayoutGroup[]>>(new Map());
 
 /** Changes only when a layout comes or changes. */
@@ -144,7 +141,6 @@ export function pointAt(step: number | null, picture: string): void {
 
 // --- Which charts there are: one for each name, those that were logged together in one, in groups by their prefix.
 
-/** A scalar as the index lists it. */
 export interface Scalar {
   readonly name: string;
   /** `of main` for those that were logged together. */
@@ -175,7 +171,6 @@ export interface Chart {
 
 /** An expression that a run asks for, and that is no glob. */
 export interface NotSupported {
-  /** The title of the chart that asks for it. */
   readonly chart: string;
   readonly pattern: string;
 }
@@ -187,7 +182,6 @@ export interface Group {
   readonly notSupported: readonly NotSupported[];
 }
 
-/** The group of names without a prefix. */
 const NO_PREFIX = "scalars";
 /** A chart without a key could not stand in the address. */
 const NO_NAME = "(no name)";

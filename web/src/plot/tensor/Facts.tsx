@@ -22,8 +22,7 @@ export function Facts({ facts }: { facts: readonly (Fact | null | false)[] }) {
   );
 }
 
-// --- The head of the inspector: what is selected, in two lines.
-
+/** The head of the inspector: what is selected, in two lines. */
 export function Head({ title, children }: { title: string; children: ComponentChildren }) {
   return (
     <div class="panel-head subject-head">
@@ -37,14 +36,13 @@ export function Head({ title, children }: { title: string; children: ComponentCh
   );
 }
 
-// --- A part of the inspector under a small heading, with a remark at the right.
-
 interface Props {
   title: string;
   remark?: ComponentChildren;
   children: ComponentChildren;
 }
 
+/** A part of the inspector under a small heading, with a remark at the right. */
 export function Section({ title, remark, children }: Props) {
   return (
     <section class="section" aria-label={title}>
@@ -58,7 +56,6 @@ export function Section({ title, remark, children }: Props) {
   );
 }
 
-/** The same as a chart or as a table. */
 export function TwinSection({ title, remark, chart, table }: { title: string; remark: ComponentChildren; chart: ComponentChildren; table: ComponentChildren }) {
   const [isTable, setIsTable] = useState(false);
   const withSwitch = (
@@ -76,11 +73,10 @@ export function TwinSection({ title, remark, chart, table }: { title: string; re
   );
 }
 
-// --- A few links, and a way to see the rest.
-
 const FEW = 8;
 const MANY = 500;
 
+/** A few links, and a way to see the rest. */
 export function Links({ items }: { items: readonly ComponentChildren[] }) {
   const [isAll, setIsAll] = useState(false);
   const shown = items.slice(0, isAll ? MANY : FEW);
@@ -102,8 +98,7 @@ export function Links({ items }: { items: readonly ComponentChildren[] }) {
   );
 }
 
-// --- The place of a tensor while it is on its way.
-
+/** The place of a tensor while it is on its way. */
 export function TensorSkeleton() {
   const connection = store.source.value?.connection.value.state;
   const isWaiting = connection === "lost" || connection === "refused" || connection === "connecting";
@@ -122,11 +117,8 @@ export function TensorSkeleton() {
   );
 }
 
-// --- Mean, deviation, extremes, zeros and what is no number, in the order they have everywhere.
-
 interface FiguresProps {
   of: Pick<TensorView, "mean" | "std" | "min" | "max">;
-  /** The share of zeros, and how many there are. */
   zeros?: readonly [share: string, count: string];
   numNan: number;
   numInf: number;
@@ -134,6 +126,7 @@ interface FiguresProps {
   withSign?: (name: string, text: string) => string;
 }
 
+/** Mean, deviation, extremes, zeros and what is no number, in the order they have everywhere. */
 export function Figures({ of, zeros, numNan, numInf, withSign = (_, text) => text }: FiguresProps) {
   return (
     <div class="section figures">

@@ -7,7 +7,6 @@ import { TableTwin } from "../SmallChart";
 import type { Span } from "../ticks";
 import { TwinSection } from "./Facts";
 
-/** From one edge to the next. */
 export interface Bar {
   readonly from: number;
   readonly to: number;

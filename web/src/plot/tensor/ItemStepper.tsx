@@ -10,7 +10,6 @@ interface Props {
   view: TensorView;
   item: readonly number[];
   canMove: boolean;
-  /** Go so many items on. */
   onStep: (by: number) => void;
 }
 

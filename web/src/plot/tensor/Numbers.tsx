@@ -102,7 +102,6 @@ export function Numbers({ subject, base, scale, start, onStart, canMove }: Tenso
   );
 }
 
-/** A button that moves the grid by a page. */
 type Move = readonly [axis: AxisName, sign: 1 | -1, icon: IconName, label: string];
 
 const GRID_MOVES: readonly Move[] = [
@@ -127,7 +126,6 @@ export function columnsFor(width: number, widthOf: (text: string) => number): nu
   return Math.max(FEWEST, Math.min(PAGE_COLUMNS, Math.floor((width - GAP) / each)));
 }
 
-/** Room for the text of one cell. */
 export function roomFor(width: number, columns: number): number {
   return (width - GAP * (columns + 1)) / columns - PADDING;
 }
@@ -148,14 +146,13 @@ export function textWidth(text: string): number {
   return obtain(widths, shape, () => ruler?.measureText(shape).width ?? shape.length * GUESS);
 }
 
-// --- A field for an index: `0, 17, 12, 4`.
-
 interface GoToIndexProps {
   shape: readonly number[];
   /** Goes there, or says in a sentence why not. */
   onGo: (index: readonly number[]) => string;
 }
 
+/** A field for an index: `0, 17, 12, 4`. */
 function GoToIndex({ shape, onGo }: GoToIndexProps) {
   const [error, setError] = useState("");
   const go = (text: string): void => {
@@ -189,13 +186,10 @@ function GoToIndex({ shape, onGo }: GoToIndexProps) {
   );
 }
 
-// --- The grid itself: coloured cells, one of them active, moved through by the arrow keys.
-
 interface NumberGridProps {
   values: TensorValues;
   scale: Scale;
   columns: number;
-  /** Has a text room in a cell? */
   fits: (text: string) => boolean;
   active: number;
   onActive: (nth: number) => void;
@@ -203,6 +197,7 @@ interface NumberGridProps {
   onEdge: (rows: number, columns: number) => void;
 }
 
+/** The grid itself: coloured cells, one of them active, moved through by the arrow keys. */
 function NumberGrid({ values, scale, columns, fits, active, onActive, onEdge }: NumberGridProps) {
   const table = useRef<HTMLTableElement>(null);
   const hadFocus = useRef(false);

@@ -38,7 +38,6 @@ export interface TensorLook {
   readonly start: Start;
   /** Move from where it is now, which may be further than what is on screen. */
   readonly onStart: (change: (now: Start) => Start) => void;
-  /** Can more be asked for than the base has? */
   readonly canMove: boolean;
 }
 
@@ -90,7 +89,6 @@ export function Picture({ subject, base, scale, isAuto, onScale, start, onStart,
   );
 }
 
-/** The window that shows one page of tiles. */
 function pageOfTiles(base: TensorValues, page: number, perPage: number, canMove: boolean): Window {
   const reach = reachOf(base.view.window);
   const grid = gridOf(base.view.shape);
@@ -131,7 +129,6 @@ function valueText({ view, values }: TensorValues, nth: number): string {
 interface CanvasProps {
   values: TensorValues;
   scale: Scale;
-  /** Index in the tensor of the chosen tile. */
   tile: number;
   isPending: boolean;
   onHover: (nth: number | null) => void;
@@ -188,8 +185,6 @@ function summary({ view }: TensorValues, model: PictureModel, chosen: number): s
   const which = chosen >= 0 ? `, tile ${view.window.first_tile + chosen} chosen` : "";
   return `Picture of ${what}${which}`;
 }
-
-// --- Tile by tile: a small picture with a pixel for each value, drawn as large as there is room.
 
 /** From this size on, in pixels, a value that is no number gets a hatch that can be seen. */
 const HATCHED = 4;

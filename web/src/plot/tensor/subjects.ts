@@ -2,7 +2,6 @@
 import type { TensorAnswer } from "../../data/source";
 import type { PassDocument, TensorKind, Window } from "../../wire";
 
-/** A tensor that can be asked for. */
 export interface Subject {
   readonly kind: TensorKind;
   readonly index: number;
@@ -14,7 +13,6 @@ export interface Subject {
 
 /** A tensor from elsewhere, which knows how to be asked for: of a run. */
 export interface AskableTensor {
-  /** Tells it from all others. */
   readonly key: string;
   readonly ask: (window: Window | null) => Promise<TensorAnswer>;
 }

@@ -36,7 +36,6 @@ async function askFor(subject: AnyTensor, window: Window | null): Promise<Tensor
   }
 }
 
-/** The values that came last. */
 export function valuesIn({ held }: Latest<AnyTensor>): TensorValues | null {
   return held !== null && "values" in held.answer ? held.answer : null;
 }
@@ -46,8 +45,7 @@ export function missingIn({ held }: Latest<AnyTensor>): string | null {
   return held !== null && "missing" in held.answer ? held.answer.missing : null;
 }
 
-// --- Item by item: which one of a batch is looked at stays while steps change, as long as the tensor has it.
-
+/** Item by item: which one of a batch is looked at stays while steps change, as long as the tensor has it. */
 export function useItem() {
   const [item, setItem] = useState<readonly number[] | null>(null);
   return {

@@ -22,6 +22,7 @@ interface Props {
 
 export function NetStage({ runKey, isPart = false }: Props) {
   const orbit = useStage(runKey, isPart);
+  const chosen = chosenUnit.value;
   const pointing = useMemo(() => new UnitPointing(() => orbit.drawing.current), []);
   usePageKeys((event) => {
     const control = stage.peek();
@@ -46,7 +47,7 @@ export function NetStage({ runKey, isPart = false }: Props) {
         <OrbitNotes orbit={orbit} />
       </div>
       <p class="sr" role="status">
-        {selectionWords()}
+        {chosen !== null && `${unitName(chosen.layer, chosen.unit)} selected`}
       </p>
     </div>
   );
@@ -60,22 +61,15 @@ function summary(): string {
   return `Network, variable ${store.variable.value}, ${where}: ${what}. Keys w a s d turn it, i j k l go from unit to unit, u and o from layer to layer.`;
 }
 
-function selectionWords(): string {
-  const chosen = chosenUnit.value;
-  return chosen === null ? "" : `${unitName(chosen.layer, chosen.unit)} selected`;
-}
-
-/** Has something else on the page the focus? */
 function isElsewhere(target: EventTarget | null): boolean {
   return target !== document.body && target instanceof Element && target.closest(".net-stage") === null;
 }
-
-// --- What is under the pointer: which unit, and its value.
 
 const CLEAR = 14;
 /** Values of other variables: more would hide what is pointed at. */
 const MOST_OTHERS = 6;
 
+/** What is under the pointer: which unit, and its value. */
 function StageTip() {
   const box = useRef<HTMLDivElement>(null);
   const place = store.hovered.value;
@@ -141,12 +135,11 @@ function wordsOf(place: store.PointedPlace, grid: NetLayer["grid"]): string {
     .join(", ");
 }
 
-// --- What the pointer does on the stage: turn, move, zoom, choose a unit, isolate a layer.
-
 /** The two of a double click: as long after each other, and as far apart, as a system may allow. */
 const DOUBLE_MS = 900;
 const DOUBLE_PIXELS = 10;
 
+/** What the pointer does on the stage: turn, move, zoom, choose a unit, isolate a layer. */
 class UnitPointing extends Pointing<Drawing> {
   /** What was under the last two presses, the older one first. */
   #pressed: readonly { readonly layer: string | null; readonly event: MouseEvent }[] = [];
@@ -200,8 +193,6 @@ function onPage(event: MouseEvent): ScreenPlace {
   return { x: event.clientX, y: event.clientY };
 }
 
-// --- The keys of the stage: the camera anywhere on the page, the rest while the stage has the focus.
-
 /** What a key event says, as far as it matters here. */
 type Key = Pick<KeyboardEvent, "key" | "code" | "shiftKey">;
 
@@ -240,7 +231,6 @@ function clear(): boolean {
   return true;
 }
 
-/** Keys of the stage itself. */
 function handleStageKey(drawing: Drawing, { key, code, shiftKey }: Key): boolean {
   const direction = DIRECTIONS[code];
   if (direction !== undefined) {

@@ -10,7 +10,7 @@ import { filming } from "./export";
 const MOST_REASONS = 2;
 
 export function StageNotes() {
-  const lines = notes().filter(([text]) => text !== "");
+  const lines = notes().filter(([text]) => text);
   return (
     <div class="stage-notes" role="status">
       {lines.map(([text, isWarning = false]) => (
@@ -23,8 +23,8 @@ export function StageNotes() {
   );
 }
 
-/** An empty text is nothing to say. */
-type Note = readonly [text: string, isWarning?: boolean];
+/** Nothing to say where there is no text. */
+type Note = readonly [text: string | false | undefined, isWarning?: boolean];
 
 function notes(): Note[] {
   const failures: Note[] = [
@@ -32,7 +32,16 @@ function notes(): Note[] {
     [state.valueFailure.value, true],
   ];
   if (moments.value.length === 0) return [[unrecorded()], ...failures];
-  return [...failures, [hiddenWords()], missing(), ...ofWeights(), [raster()], [filmWords()], [state.known.value?.note ?? ""]];
+  const [film, numTooLarge] = [filming.value, state.notInRaster.value];
+  return [
+    ...failures,
+    [store.shownLayers.value.length === 0 && "All layers are hidden: “Show all” brings them back."],
+    missing(),
+    ...ofWeights(),
+    [numTooLarge > 0 && `${formatNumberOf(numTooLarge, "layer")} too large to be shown over time.`],
+    [film !== null && `A video is recorded: ${film.done} of ${film.of} moments.`],
+    [state.known.value?.note],
+  ];
 }
 
 function unrecorded(): string {
@@ -41,10 +50,6 @@ function unrecorded(): string {
   return list.value.isRunning
     ? "Waiting for the first record: layers are drawn grey until values arrive."
     : "No moment was recorded: the layers have no values.";
-}
-
-function hiddenWords(): string {
-  return store.shownLayers.value.length === 0 ? "All layers are hidden: “Show all” brings them back." : "";
 }
 
 /** Layers that have nothing of this variable are hatched. Those that never have it, as an input has no Net, are no surprise. */
@@ -82,14 +87,4 @@ const HOW_TO_RECORD = 'NetView(…, weights="all") records all weights.';
 function isUnrecorded(why: string): boolean {
   const isOfWeights = weightVariable(store.variable.value)?.name === "Wt" && state.known.value?.source === "netview";
   return isOfWeights && why.endsWith("was not recorded");
-}
-
-function filmWords(): string {
-  const now = filming.value;
-  return now === null ? "" : `A video is recorded: ${now.done} of ${now.of} moments.`;
-}
-
-function raster(): string {
-  const count = state.notInRaster.value;
-  return count === 0 ? "" : `${formatNumberOf(count, "layer")} too large to be shown over time.`;
 }

@@ -142,7 +142,6 @@ function split(rows: readonly Row[], count: number, isFlat: boolean): readonly (
   return best;
 }
 
-/** Each column as high as it may be. */
 function filled(rows: readonly Row[], most: number, isFlat: boolean): readonly (readonly Row[])[] {
   const columns: Row[][] = [];
   let height = Infinity;
@@ -176,7 +175,6 @@ function plateAt(print: Footprint, middle: Vector, isFlat: boolean): Plate {
   };
 }
 
-/** Around the origin. */
 function centred(plates: readonly Plate[], isFlat: boolean): readonly Plate[] {
   if (plates.length === 0) return plates;
   const shiftAlong = (axis: 0 | 1 | 2): number => {
@@ -190,8 +188,6 @@ function centred(plates: readonly Plate[], isFlat: boolean): readonly Plate[] {
   const by: Vector = [shiftAlong(0), shiftAlong(1), isFlat ? 0 : shiftAlong(2)];
   return plates.map((plate) => ({ ...plate, origin: plus(plate.origin, by) }));
 }
-
-// --- At which step of the way from input to output each layer is.
 
 /**
  * One more than the last of those from which a layer receives. Layers stand in the order in which they were
@@ -233,8 +229,6 @@ function pullDown(
     steps.set(name, Math.max(0, least - 1));
   }
 }
-
-// --- Places that somebody wants: beside, above or before another layer, a little to the side.
 
 /** Add the middles of those that stand in relation to others, then all offsets. */
 function byHand(prints: readonly Footprint[], middles: Map<string, Vector>, isFlat: boolean): void {
@@ -288,7 +282,6 @@ function offsetOf(print: Footprint, isFlat: boolean): Vector {
 
 // --- How large plates are, and how far apart they stand.
 
-/** How large a plate is, before it has a place. */
 interface Footprint {
   readonly layer: NetLayer;
   readonly cells: Cells;

@@ -68,7 +68,6 @@ function frame(seen: readonly Vector[], axis: 0 | 1, low: number, high: number, 
   };
 }
 
-/** On the way from one camera to another. */
 export function onTheWay(from: Camera, to: Camera, share: number): Camera {
   const mix = (a: number, b: number): number => a + (b - a) * share;
   return {

@@ -16,7 +16,7 @@ import { namePixels } from "./arrangement";
 import { fitted, onTheWay, startCamera } from "./camera";
 import { cssColour, type Inks, readInks, readRamp } from "./colours";
 import { type Content, type Frame, frameOf, type PaintedPlate, unitHeight, unitPlace } from "./frame";
-import { GlPainter } from "./gl-painter";
+import { glPainter } from "./gl-painter";
 import { type Hit, pick, unitOf } from "./picking";
 import { around, labelsOf, placeLabels } from "./plate-labels";
 import { cellOfUnit, inSpace, onPlate, placesOf, type Plate } from "./plates";
@@ -35,7 +35,7 @@ export class Drawing extends OrbitDrawing {
   /** Somebody chose where it is seen from; else it fits itself. */
   hasMoved = false;
   readonly #isBare: boolean;
-  readonly #painter: GlPainter;
+  readonly #painter: ReturnType<typeof glPainter>;
   #content: Content | null = null;
   #inks: Inks = readInks();
   #ramp: Uint8ClampedArray = new Uint8ClampedArray(1024);
@@ -48,7 +48,7 @@ export class Drawing extends OrbitDrawing {
   constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement, isBare: boolean) {
     super(canvas, overlay, startCamera(false));
     this.#isBare = isBare;
-    this.#painter = new GlPainter(canvas);
+    this.#painter = glPainter(canvas);
   }
 
   get canvasColour(): Inks["canvas"] {
@@ -233,9 +233,6 @@ export class Drawing extends OrbitDrawing {
   }
 }
 
-// --- From where all is seen: the sides of the view that stay free, and the side from which one looks at
-//   first.
-
 /** On the left stand names: as much as they want, up to a share of the view. */
 const MARGINS = { left: 56, right: 40, top: 56, bottom: 28 };
 const FLAT_MARGINS = { left: 24, right: 24, top: 72, bottom: 20 };
@@ -262,9 +259,6 @@ function extentOf(places: readonly Vector[], axis: 0 | 1): number {
   const all = places.map((place) => place[axis]);
   return Math.max(...all) - Math.min(...all);
 }
-
-// --- The outline of a unit on screen: of its cell where it lies flat, of the faces towards the eye where it
-//   rises.
 
 /** Each as a way around it. */
 type Faces = readonly (readonly ScreenPlace[])[];

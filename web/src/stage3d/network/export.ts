@@ -10,12 +10,10 @@ import { cssColour } from "./colours";
 import type { Drawing } from "./drawing";
 import { type Stage, stage } from "./stage";
 
-/** So long each moment is seen. */
 const SHOWN_MS = 120;
 /** A moment whose values do not come is left behind. */
 const PATIENCE_MS = 4000;
 
-/** How far it is; null where nothing is filmed. */
 export const filming = signal<{ readonly done: number; readonly of: number } | null>(null);
 
 /** A picture that cannot be put into a file, as an address that holds all of it; empty where there is none. */
@@ -105,7 +103,6 @@ async function settled(): Promise<void> {
   stop();
 }
 
-/** Both canvases as one. */
 function together(drawing: Drawing, onto: HTMLCanvasElement): void {
   const [below] = drawing.canvases;
   if (onto.width !== below.width) onto.width = below.width;

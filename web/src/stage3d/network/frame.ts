@@ -26,12 +26,10 @@ import { cellOfUnit, cornersOf, inSpace, marginsOf, middleOf, onPlate, placesOf,
 /** Units as a flat picture, as bars, or as a field of bars through which each pixel looks. */
 export type Form = "flat" | "bars" | "field";
 
-/** A plate of this frame. */
 export interface PaintedPlate extends DrawnPlate {
   readonly form: Form;
   /** Nothing was recorded: hatched. */
   readonly isMissing: boolean;
-  /** Nothing is known yet. */
   readonly isWaiting: boolean;
   /** Of a colour picture: from levels to shades, a slope and a start. */
   readonly colourRange: readonly [slope: number, start: number];
@@ -91,14 +89,25 @@ export function frameOf(content: Content, view: View, ramp: Uint8ClampedArray): 
   }));
   const forms = formsOf(sights, isQuick);
   const plates = sights.map((sight, at) => paintedPlate(content, sight, forms[at]!));
-  const linesAfter = new Segments();
-  const order = new Map(plates.map(({ plate }, at) => [plate.layer.name, at]));
-  // An outline comes after its plate: with the lines before the next.
-  for (const [at, { plate }] of plates.entries()) outline(plates[at + 1]?.linesBefore ?? linesAfter, plate, inks.outline);
-  if (content.hasArrows) arrows(content, plates, order, camera.isFlat, inks.faint);
-  rays(content, plates, order, linesAfter, ramp);
+  const space: Between = { plates, order: new Map(plates.map(({ plate }, at) => [plate.layer.name, at])), after: new Segments() };
+  for (const [at, { plate }] of plates.entries()) {
+    const corners = cornersOf(plate);
+    // An outline comes after its plate: with the lines before the next.
+    const into = plates[at + 1]?.linesBefore ?? space.after;
+    into.addPath([...corners, corners[0]], { colour: inks.outline, alpha: 1, width: 1 });
+  }
+  if (content.hasArrows) arrows(content, space, camera.isFlat, inks.faint);
+  rays(content, space, ramp);
   const shown = plates.filter(({ linesBefore }, at) => sights[at]!.isInView || linesBefore.count > 0);
-  return { ...view, fading, isOfUnit, matrix: viewMatrix(camera, size, content.reach), plates: shown, linesAfter };
+  return { ...view, fading, isOfUnit, matrix: viewMatrix(camera, size, content.reach), plates: shown, linesAfter: space.after };
+}
+
+/** Lines are drawn between plates from back to front: before each of them, and after the last. */
+interface Between {
+  readonly plates: readonly PaintedPlate[];
+  /** By the name of its layer, which of them a plate is. */
+  readonly order: ReadonlyMap<string, number>;
+  readonly after: Segments;
 }
 
 function paintedPlate({ values, look, isOfUnit, variable }: Content, { plate, cellPixels }: Sight, form: Form): PaintedPlate {
@@ -146,36 +155,19 @@ function colourRangeOf(block: PlateValues | undefined, variable: string): readon
   return [((block.high / most - block.low / most) * 0.5) / LEVELS, 0.5 + (0.5 * block.low) / most];
 }
 
-function outline(segments: Segments, plate: Plate, colour: Rgb): void {
-  const corners = cornersOf(plate);
-  segments.addPath([...corners, corners[0]], { colour, alpha: 1, width: 1 });
-}
-
 /** Each before the nearer of its plates, so that this one lies over it. */
-function arrows(
-  { plates: all, connections, reach }: Content,
-  plates: readonly PaintedPlate[],
-  order: ReadonlyMap<string, number>,
-  isFlat: boolean,
-  colour: Rgb,
-): void {
+function arrows({ plates: all, connections, reach }: Content, { plates, order }: Between, isFlat: boolean, colour: Rgb): void {
   const gaps = gapsBetween(all);
   // Several connections of the same two are one arrow.
   const pairs = new Map(connections.map(({ source, target }) => [`${source}\n${target}`, [order.get(source), order.get(target)]]));
   for (const [from, to] of pairs.values()) {
     if (from === undefined || to === undefined || from === to) continue;
     const curve = curveOf(plates[from]!.plate, plates[to]!.plate, isFlat, gaps);
-    addArrow(plates[Math.max(from, to)]!.linesBefore, curve, colour, 0.75, reach);
+    addArrow(plates[Math.max(from, to)]!.linesBefore, curve, { colour, alpha: 0.75, width: 1.2 }, reach);
   }
 }
 
-function rays(
-  { selected, rays: all }: Content,
-  plates: readonly PaintedPlate[],
-  order: ReadonlyMap<string, number>,
-  linesAfter: Segments,
-  ramp: Uint8ClampedArray,
-): void {
+function rays({ selected, rays: all }: Content, { plates, order, after }: Between, ramp: Uint8ClampedArray): void {
   const mine = order.get(selected?.layer ?? "");
   if (selected === null || mine === undefined) return;
   const own = plates[mine]!;
@@ -187,7 +179,7 @@ function rays(
     const isBelow = middleOf(other.plate)[1] < middleOf(own.plate)[1];
     const step = Math.round((tintOfLevel(other.scaling, ray.level) ?? 0) * 255) * 4;
     // Within one layer above it, else before the nearer of the two.
-    const into = at === mine ? linesAfter : plates[Math.max(at, mine)]!.linesBefore;
+    const into = at === mine ? after : plates[Math.max(at, mine)]!.linesBefore;
     into.add(unitPlace(own, selected.unit, !isBelow), unitPlace(other, ray.place.unit, isBelow), {
       colour: [ramp[step]!, ramp[step + 1]!, ramp[step + 2]!],
       alpha: 0.72,
@@ -210,8 +202,6 @@ export function unitPlace(
 export function unitHeight(levels: Uint16Array | null, scaling: Scaling | null, unit: number): number {
   return levels === null || scaling === null ? 0 : heightOfLevel(scaling, levels[unit] ?? 0);
 }
-
-// --- How each plate is drawn: as much of its relief as can be seen, and as the card can keep up with.
 
 /** Up to so many bars in view each is drawn; of more, each pixel looks for its bar. */
 export const MOST_BARS = 20_000;
@@ -271,13 +261,11 @@ export function formsOf(sights: readonly (Sight & { readonly isRaised: boolean }
 
 const PIECES = 14;
 const HEAD = { least: 0.03, most: 0.12, breadth: 0.85 };
-const WIDTH = 1.2;
 /** How far into a gap between columns arrows go up and down, and how round their corners are. */
 const LANE = 0.14;
 const ROUND = 0.3;
 const LEAST_GAP = 0.2;
 
-/** Room between two columns. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -308,7 +296,10 @@ export function curveOf(source: Plate, target: Plate, isFlat: boolean, gaps: rea
     const bend = Math.max(0.15, (left[0] - right[0]) / 2);
     return bezier(right, plus(right, [bend, 0, 0]), plus(left, [-bend, 0, 0]), left);
   }
-  if (Math.abs(left[1] - right[1]) <= 0.01) return besideOf(source, target);
+  // At the same height: straight across.
+  if (Math.abs(left[1] - right[1]) <= 0.01) {
+    return left[0] > edgeOf(source, "left")[0] ? [right, left] : [edgeOf(source, "left"), edgeOf(target, "right")];
+  }
   const end = edgeOf(target, "right");
   const rise = Math.abs(end[1] - right[1]);
   if (isFlat && Math.abs(inSpace(source, source.cells.columns / 2, 0, 0)[0] - edgeOf(target, "front")[0]) < 1e-6) {
@@ -349,26 +340,16 @@ const known = new WeakMap<readonly Plate[], readonly Gap[]>();
 
 /** Where nothing stands, from bottom to top, between the first plate and the last; from left to right. */
 export function gapsBetween(plates: readonly Plate[]): readonly Gap[] {
-  return obtain(known, plates, () => findGaps(plates));
-}
-
-function findGaps(plates: readonly Plate[]): readonly Gap[] {
-  const spans = plates.map((plate) => ({ from: edgeOf(plate, "left")[0], to: edgeOf(plate, "right")[0] }));
-  const gaps: Gap[] = [];
-  let reached = Infinity;
-  for (const { from, to } of spans.sort((a, b) => a.from - b.from)) {
-    if (from > reached + LEAST_GAP) gaps.push({ from: reached, to: from });
-    reached = reached === Infinity ? to : Math.max(reached, to);
-  }
-  return gaps;
-}
-
-/** At the same height: straight across. */
-function besideOf(source: Plate, target: Plate): readonly Vector[] {
-  const isRight = edgeOf(target, "left")[0] > edgeOf(source, "left")[0];
-  return isRight
-    ? [edgeOf(source, "right"), edgeOf(target, "left")]
-    : [edgeOf(source, "left"), edgeOf(target, "right")];
+  return obtain(known, plates, () => {
+    const spans = plates.map((plate) => ({ from: edgeOf(plate, "left")[0], to: edgeOf(plate, "right")[0] }));
+    const gaps: Gap[] = [];
+    let reached = Infinity;
+    for (const { from, to } of spans.sort((a, b) => a.from - b.from)) {
+      if (from > reached + LEAST_GAP) gaps.push({ from: reached, to: from });
+      reached = reached === Infinity ? to : Math.max(reached, to);
+    }
+    return gaps;
+  });
 }
 
 function bezier(a: Vector, b: Vector, c: Vector, d: Vector): readonly Vector[] {
@@ -380,21 +361,18 @@ function bezier(a: Vector, b: Vector, c: Vector, d: Vector): readonly Vector[] {
 }
 
 /** A curve with a head at its end. `reach`: of the whole picture, which decides on the size of the head. */
-function addArrow(segments: Segments, places: readonly Vector[], colour: Rgb, alpha: number, reach: number): void {
+function addArrow(segments: Segments, places: readonly Vector[], stroke: Stroke, reach: number): void {
   const end = places.at(-1)!;
   const way = minus(end, places.at(-2)!);
   const length = lengthOf(way);
   if (length === 0) return;
   const wanted = Math.max(HEAD.least, Math.min(HEAD.most, 0.024 * reach));
-  const head = Math.min(wanted, pathLength(places) / 2);
+  const pathLength = places.reduce((sum, place, at) => sum + lengthOf(minus(place, places[Math.max(0, at - 1)]!)), 0);
+  const head = Math.min(wanted, pathLength / 2);
   const neck = plus(end, times(way, -head / length));
   const shaft = places.filter((place) => lengthOf(minus(place, end)) > head);
-  segments.addPath([...shaft, neck], { colour, alpha, width: WIDTH });
-  segments.add(neck, end, { colour, alpha, width: 0, breadth: head * HEAD.breadth, endWidth: 0, endBreadth: 0 });
-}
-
-function pathLength(places: readonly Vector[]): number {
-  return places.slice(1).reduce((sum, place, at) => sum + lengthOf(minus(place, places[at]!)), 0);
+  segments.addPath([...shaft, neck], stroke);
+  segments.add(neck, end, { ...stroke, width: 0, breadth: head * HEAD.breadth, endBreadth: 0 });
 }
 
 // --- The strongest weights of the selected unit, as rays.
@@ -439,8 +417,6 @@ function thin(kept: Ray[], most: number): number {
   return kept.length < most ? 0 : Math.abs(kept.at(-1)!.value);
 }
 
-// --- Straight lines, packed as the graphics card takes them.
-
 /** Of one line: two places, a colour and how much it covers, four widths. */
 export const SEGMENT_FLOATS = 14;
 
@@ -455,6 +431,7 @@ interface Stroke {
   readonly endBreadth?: number;
 }
 
+/** Straight lines, packed as the graphics card takes them. */
 export class Segments {
   readonly numbers: number[] = [];
 
@@ -468,7 +445,6 @@ export class Segments {
     this.numbers.push(colour[0] / 255, colour[1] / 255, colour[2] / 255, alpha, width, endWidth, breadth, endBreadth);
   }
 
-  /** Through all places, one after the other. */
   addPath(places: readonly Vector[], stroke: Stroke): void {
     for (let at = 1; at < places.length; at++) this.add(places[at - 1]!, places[at]!, stroke);
   }

@@ -2,20 +2,20 @@
 import { useMemo } from "preact/hooks";
 import { blocksOf } from "../../data/network/feeds";
 import { rank, runId } from "../../data/network/moments";
-import { LEVELS, type PlateValues, valueOf } from "../../data/network/store";
+import { type PlateValues, valueOf } from "../../data/network/store";
 import { askOf } from "../../data/requests";
 import type { Asked } from "../../data/source";
 import * as page from "../../data/store";
 import { useAsked } from "../../data/useAsked";
-import type { Pixels } from "../../ui/PixelCanvas";
-import { paintValues, type Palette, readPalette } from "../../ui/colour-scale";
+import type { Picture } from "../../ui/Pixels";
+import { paintValues, type Palette, placeOn, readPalette, type Scale } from "../../ui/colour-scale";
 import type { Grid, NetLayer } from "../../wire";
+import { plateSize, unitAt } from "./plates";
 
 /** Pixels along its longer side. */
 const MAX_SIDE = 64;
 const MAX_SHAPE = 4096;
 
-/** The layer that is a picture; null where there is none. */
 export function pictureLayer(layers: readonly NetLayer[]): NetLayer | null {
   const inputs = layers.filter(({ is_input }) => is_input);
   const first = inputs.length > 0 ? inputs : layers.slice(0, 1);
@@ -31,7 +31,7 @@ function isPicture({ grid, shape, has_items, variables }: NetLayer): boolean {
 }
 
 /** The picture of before stays until the next has come. Null where nothing was recorded. */
-export function useItemPicture(layer: NetLayer | null, step: number | null, item: number): Pixels | null {
+export function useItemPicture(layer: NetLayer | null, step: number | null, item: number): Picture | null {
   const key = JSON.stringify([runId.value, rank.value, step, item, layer?.name]);
   const isWanted = layer !== null && step !== null;
   const { value } = useAsked(isWanted ? { key, version: "", ask: () => askPicture(layer, step, item) } : null);
@@ -49,30 +49,46 @@ async function askPicture({ name }: NetLayer, step: number, item: number): Promi
   return block === undefined || block.levels.length === 0 ? null : block;
 }
 
-/** Every so many rows and columns one, so that it is no larger than it must be. */
-export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Pixels {
-  const every = Math.max(1, Math.ceil(Math.max(grid.rows, grid.columns) / MAX_SIDE));
-  const [width, height] = [Math.ceil(grid.columns / every), Math.ceil(grid.rows / every)];
-  const unitOf = (at: number): number => Math.floor(at / width) * every * grid.columns + (at % width) * every;
-  if (grid.is_colour) return { width, height, pixels: paintColour(grid, block, width * height, unitOf) };
-  const values = Float64Array.from({ length: width * height }, (_, at) => valueOf(block, unitOf(at)) ?? Number.NaN);
+export function paintThumbnail(grid: Grid, block: PlateValues, palette: Palette): Picture {
   const scale = { map: "seq", low: block.low, high: block.high } as const;
-  return { width, height, pixels: paintValues(values, 0, width, height, scale, palette) };
+  return paintUnits((unit) => valueOf(block, unit) ?? Number.NaN, grid, scale, palette, MAX_SIDE);
+}
+
+/** Units on their grid, one pixel each; of a larger one every so many rows and columns. */
+export function paintUnits(
+  valueAt: (unit: number) => number,
+  grid: Grid,
+  scale: Scale,
+  palette: Palette,
+  mostPixels: number,
+): Picture {
+  const { columns, rows } = plateSize(grid);
+  const every = Math.max(1, Math.ceil(Math.max(columns, rows) / mostPixels));
+  const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];
+  const units = Array.from({ length: width * height }, (_, at) =>
+    unitAt(grid, { column: (at % width) * every, row: Math.floor(at / width) * every }),
+  );
+  const pixels = grid.is_colour
+    ? paintColour(valueAt, grid, units, scale)
+    : paintValues(Float64Array.from(units, (unit) => valueAt(unit ?? 0)), 0, width, height, scale, palette);
+  // Between tiles, and after the last unit, there is nothing.
+  units.forEach((unit, at) => {
+    if (unit === null) pixels[4 * at + 3] = 0;
+  });
+  return { width, height, pixels };
 }
 
 /** Three maps, from the darkest to the brightest value of them all. */
 function paintColour(
-  grid: Grid,
-  { levels }: PlateValues,
-  count: number,
-  unitOf: (at: number) => number,
+  valueAt: (unit: number) => number,
+  { rows, columns }: Grid,
+  units: readonly (number | null)[],
+  scale: Scale,
 ): Uint8ClampedArray<ArrayBuffer> {
-  const size = grid.rows * grid.columns;
-  const pixels = new Uint8ClampedArray(4 * count);
-  for (let at = 0; at < count; at++) {
-    for (const map of [0, 1, 2]) pixels[4 * at + map] = (255 * Math.min(LEVELS, levels[map * size + unitOf(at)] ?? 0)) / LEVELS;
-    pixels[4 * at + 3] = 255;
-  }
+  const pixels = new Uint8ClampedArray(4 * units.length).fill(255);
+  units.forEach((unit, at) => {
+    for (const map of [0, 1, 2]) pixels[4 * at + map] = 255 * placeOn(scale, valueAt(map * rows * columns + (unit ?? 0)));
+  });
   return pixels;
 }
 

@@ -4,12 +4,10 @@ import { heightOfLevel, type Scaling } from "../../data/network/value-ranges";
 import type { Ray, Vector } from "../camera";
 import { levelAt, marginsOf, type Plate, rayOnPlate } from "./plates";
 
-/** A plate as it is drawn. */
 export interface DrawnPlate {
   readonly plate: Plate;
   readonly levels: Uint16Array | null;
   readonly scaling: Scaling | null;
-  /** Do its units rise? */
   readonly isRaised: boolean;
   /** No unit of it is higher. */
   readonly highest: number;

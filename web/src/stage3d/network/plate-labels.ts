@@ -9,7 +9,6 @@ interface Words {
 }
 
 export interface Label extends Words {
-  /** The corners of its plate on screen. */
   readonly corners: readonly ScreenPlace[];
   /** Those first have their place first. */
   readonly rank: number;
@@ -86,21 +85,19 @@ export function placeLabels(
       );
       if (spot === undefined) continue;
       taken.push(spot.box);
-      placed.set(label, spot.label);
+      placed.set(label, spot);
     }
   }
   return [...placed.values()];
 }
 
-/** The end of a name that is too long. */
 function shortened(name: string, widthOf: Measure): string {
   const width = widthOf(name);
   if (width <= MOST_NAME) return name;
   return `…${name.slice(-Math.max(1, Math.floor((name.length * MOST_NAME) / width) - 1))}`;
 }
 
-interface Spot {
-  readonly label: PlacedLabel;
+interface Spot extends PlacedLabel {
   readonly box: Box;
   /** On its own plate, and on what is beside it. */
   readonly isOnPlate: boolean;
@@ -125,10 +122,9 @@ function leftOf({ name, corners }: Label, about: string, from: ScreenPlace, widt
   const y = Math.max(from.y, Math.min(LINE, lowest));
   const bottom = about === "" ? y + 3 : y + LINE + 3;
   const box = { left: x - width, right: x, top: y - LINE + 2, bottom };
-  return { label: { name, about, x, y, isStart: false }, box, isOnPlate: false };
+  return { name, about, x, y, isStart: false, box, isOnPlate: false };
 }
 
-/** On one line above the plate. */
 function spotsAbove(label: Label, widthOf: Measure): readonly Spot[] {
   const { left, top } = around(label.corners);
   return [...new Set([label.about, ""])].map((about) => written(label, about, left, top - 5, widthOf, false));
@@ -138,7 +134,7 @@ function spotsAbove(label: Label, widthOf: Measure): readonly Spot[] {
 function written({ name }: Label, about: string, x: number, y: number, widthOf: Measure, isOnPlate: boolean): Spot {
   const width = widthOf(name) + (about === "" ? 0 : 6 + widthOf(about));
   const box = { left: x, right: x + width + 4, top: y - LINE + 2, bottom: y + 3 };
-  return { label: { name, about, x, y, isStart: true }, box, isOnPlate };
+  return { name, about, x, y, isStart: true, box, isOnPlate };
 }
 
 export function isSeen(box: Box, size: Size): boolean {

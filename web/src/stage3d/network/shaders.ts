@@ -1,8 +1,5 @@
 /** Units that rise, and lines, as the graphics card draws them. Colours stay as they are: faces differ in shade, no more. */
 
-// --- What several programs of the graphics card have in common: where units are, which colour and height
-//   they have.
-
 /** Levels, two bytes each, in rows of this many. */
 export const TEXTURE_WIDTH = 2048;
 
@@ -272,8 +269,6 @@ void main() {
   float covers = clamp(half_ + 0.5 - abs(side), 0.0, 1.0);
   result = vec4(tone.rgb * tone.a, tone.a) * covers;
 }`;
-
-// --- Plates and units that lie flat on them, as the graphics card draws them.
 
 /** A plate, its margin too. */
 export const PLATE_VERTEX = `${HEAD}

@@ -26,63 +26,54 @@ const LAST = 0;
 export function useStage(runKey: string, isBare: boolean): Orbit<Drawing> {
   const make = (canvas: HTMLCanvasElement, overlay: HTMLCanvasElement): Drawing => new Drawing(canvas, overlay, isBare);
   const begin = (drawing: Drawing): (() => void)[] => {
-    stage.value = new Stage(drawing, `netview.cameras.${runKey}`);
+    stage.value = makeStage(drawing, `netview.cameras.${runKey}`);
     return [() => (stage.value = null), ...followStore(drawing)];
   };
   return useOrbit(make, begin, runKey);
 }
 
-/** What the page may do with the drawing. */
-export class Stage {
-  readonly drawing: Drawing;
-  readonly #memory: string;
+export type Stage = ReturnType<typeof makeStage>;
 
-  constructor(drawing: Drawing, memory: string) {
-    this.drawing = drawing;
-    this.#memory = memory;
-    usedCamera.value = null;
-    savedCameras.value = recallCameras(memory);
-    const last = savedCameras.peek().get(LAST);
-    // It was kept of the whole: a layer alone fits itself.
-    if (last?.isFlat === store.isFlat.peek() && store.isolated.peek() === null) drawing.look(last);
-    drawing.onRest = (camera) => {
-      if (drawing.hasMoved && store.isolated.peek() === null) this.#keep(LAST, camera);
-    };
-  }
-
-  fit(): void {
-    usedCamera.value = null;
-    this.#keep(LAST, null);
-    this.drawing.glideTo(this.drawing.fittedCamera(true), () => this.drawing.release());
-  }
-
-  zoomBy(factor: number): void {
-    usedCamera.value = null;
-    const { camera, size } = this.drawing;
-    this.drawing.glideTo(zoomedTo(camera, factor, this.drawing.placeAt(size.width / 2, size.height / 2)));
-  }
-
-  /** Nothing happens where none was saved. */
-  useCamera(slot: number): void {
-    const camera = savedCameras.peek().get(slot);
-    if (camera === undefined) return;
-    store.isFlat.value = camera.isFlat;
-    this.drawing.glideTo(camera, () => (usedCamera.value = slot));
-  }
-
-  saveCamera(slot: number): void {
-    this.#keep(slot, this.drawing.camera);
-    usedCamera.value = slot;
-  }
-
-  #keep(slot: number, camera: Camera | null): void {
+function makeStage(drawing: Drawing, memory: string) {
+  const keep = (slot: number, camera: Camera | null): void => {
     const next = new Map(savedCameras.peek());
     if (camera === null) next.delete(slot);
     else next.set(slot, camera);
     savedCameras.value = next;
-    const texts = Object.fromEntries([...next].map(([one, its]) => [one, writeCamera(its)]));
-    remember(this.#memory, JSON.stringify(texts));
-  }
+    remember(memory, JSON.stringify(Object.fromEntries([...next].map(([one, its]) => [one, writeCamera(its)]))));
+  };
+  usedCamera.value = null;
+  savedCameras.value = recallCameras(memory);
+  const last = savedCameras.peek().get(LAST);
+  // It was kept of the whole: a layer alone fits itself.
+  if (last?.isFlat === store.isFlat.peek() && store.isolated.peek() === null) drawing.look(last);
+  drawing.onRest = (camera) => {
+    if (drawing.hasMoved && store.isolated.peek() === null) keep(LAST, camera);
+  };
+  return {
+    drawing,
+    fit(): void {
+      usedCamera.value = null;
+      keep(LAST, null);
+      drawing.glideTo(drawing.fittedCamera(true), () => drawing.release());
+    },
+    zoomBy(factor: number): void {
+      usedCamera.value = null;
+      const { camera, size } = drawing;
+      drawing.glideTo(zoomedTo(camera, factor, drawing.placeAt(size.width / 2, size.height / 2)));
+    },
+    /** Nothing happens where none was saved. */
+    useCamera(slot: number): void {
+      const camera = savedCameras.peek().get(slot);
+      if (camera === undefined) return;
+      store.isFlat.value = camera.isFlat;
+      drawing.glideTo(camera, () => (usedCamera.value = slot));
+    },
+    saveCamera(slot: number): void {
+      keep(slot, drawing.camera);
+      usedCamera.value = slot;
+    },
+  };
 }
 
 function recallCameras(memory: string): ReadonlyMap<number, Camera> {
@@ -100,7 +91,6 @@ export function writeCamera({ isFlat, yaw, pitch, distance, target }: Camera): r
   return [Number(isFlat), yaw, pitch, distance, ...target].map((part) => Number(part.toPrecision(8)));
 }
 
-/** Null for what is no camera. */
 export function readCamera(numbers: unknown): Camera | null {
   if (!Array.isArray(numbers) || numbers.length !== 7 || !numbers.every(Number.isFinite)) return null;
   const [isFlat, yaw, pitch, distance, ...target] = numbers as [number, number, number, number, number, number, number];
@@ -111,7 +101,6 @@ export function readCamera(numbers: unknown): Camera | null {
 
 // --- What the store says, drawn.
 
-/** Call all that it returns to stop. */
 function followStore(drawing: Drawing): (() => void)[] {
   const rasters = computed<Rasters | null>(() => {
     const raster = store.raster.value;
@@ -125,7 +114,10 @@ function followStore(drawing: Drawing): (() => void)[] {
     return arrange(store.shownLayers.value, connections, store.isFlat.value, isRaster ? untracked(() => rasters.value) : null);
   });
   const reach = computed(() => reachOf(plates.value));
-  const values = computed(() => fullBlocks(plates.value, store.raster.value ?? store.values.value));
+  const values = computed(() => {
+    const [names, all] = [new Set(plates.value.map(({ layer }) => layer.name)), store.raster.value ?? store.values.value];
+    return new Map<string, store.PlateValues>([...all].filter(([name]) => names.has(name)));
+  });
   const rays = computed(() => {
     const isWanted = isOfWeights.value && store.raster.value === null && store.hasRays.value && store.selected.value !== null;
     const shown = new Set(store.shownLayers.value.map(({ name }) => name));
@@ -183,32 +175,4 @@ function showingAlone(drawing: Drawing): (alone: string | null, show: () => void
     else if (alone !== null && chosen !== null) drawing.glideTo(drawing.fittedCamera());
     else drawing.glideTo(drawing.fittedCamera(true), () => drawing.release());
   };
-}
-
-const padded = new WeakMap<Uint16Array, Uint16Array>();
-
-/** A plate has a level for each of its cells: what is missing is not there. */
-function fullBlocks(
-  plates: readonly Plate[],
-  values: ReadonlyMap<string, store.PlateValues>,
-): ReadonlyMap<string, store.PlateValues> {
-  const blocks = new Map<string, store.PlateValues>();
-  for (const { layer, cells } of plates) {
-    const block = values.get(layer.name);
-    if (block === undefined) continue;
-    const needed = cells.colourStride > 0 ? cells.colourStride * 3 : cells.count;
-    const { levels } = block;
-    if (levels.length === 0 || levels.length >= needed) {
-      blocks.set(layer.name, block);
-      continue;
-    }
-    let full = padded.get(levels);
-    if (full?.length !== needed) {
-      full = new Uint16Array(needed).fill(store.NOT_THERE);
-      full.set(levels);
-      padded.set(levels, full);
-    }
-    blocks.set(layer.name, { ...block, levels: full });
-  }
-  return blocks;
 }

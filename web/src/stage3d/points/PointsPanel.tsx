@@ -1,31 +1,31 @@
 /** Beside the drawing: colours, search, one point with its neighbours, the selection. */
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
 import { searchTest } from "../../data/globs";
 import { param, setParams } from "../../data/route";
 import * as page from "../../data/store";
+import { Hint } from "../../ui/Blank";
+import { Check } from "../../ui/Check";
 import { Icon } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
-import { Select } from "../../ui/Select";
+import { Select, SelectField } from "../../ui/Select";
+import { Segments } from "../../ui/controls";
 import { actOn } from "../../ui/keys";
-import { MetricField } from "./ProjectorOptions";
 import { byName, categoryInk, type Colouring, MOST_COLOURS, readInks } from "./colours";
-import { type Column, decodeSprites } from "./embedding";
-import * as selection from "./selection";
-import { look, select, showAll } from "./selection";
+import { type Column, decodeSprites, isReduced } from "./embedding";
+import { look, select, showAll } from "./store";
 import * as store from "./store";
 
 export function PointsPanel() {
-  const here = store.loaded.value;
   return (
     <aside class="panel points-panel" aria-label="Points">
       <div class="panel-body">
-        <ColourSection columns={here?.embedding.columns ?? []} />
-        {here !== null && (
+        <ColourSection />
+        {store.columns.value.length > 0 && <SearchSection />}
+        {store.loaded.value !== null && (
           <>
-            {here.embedding.columns.length > 0 && <SearchSection columns={here.embedding.columns} />}
-            <FocusSection columns={here.embedding.columns} />
+            <FocusSection />
             <SelectionSection />
           </>
         )}
@@ -34,43 +34,19 @@ export function PointsPanel() {
   );
 }
 
-interface SectionProps {
-  label: string;
-  title?: string;
-  /** At the right of its title. */
-  aside: ComponentChildren;
-  children: ComponentChildren;
-}
-
-function Section({ label, title = label, aside, children }: SectionProps) {
-  return (
-    <section class="section" aria-label={label}>
-      <div class="row">
-        <h2>{title}</h2>
-        <span class="grow" />
-        {aside}
-      </div>
-      {children}
-    </section>
-  );
-}
-
-interface ColumnsProps {
-  columns: readonly Column[];
-}
-
 // --- By which column points are coloured, and what the colours mean.
 
 const MOST_LISTED = 200;
 
-function ColourSection({ columns }: ColumnsProps) {
+function ColourSection() {
+  const columns = store.columns.value;
   const colouring = store.colouring.value;
   const choice = (
     <Select
       look="input sm"
       label="Colour by"
       value={store.colourColumn.value ?? "-"}
-      options={[["-", "one colour"], ...columns.map(({ name }) => [name, name] as const)]}
+      options={columnOptions("-", "one colour")}
       set={(name) => {
         store.isolatedNames.value = new Set();
         setParams({ colour: name });
@@ -111,7 +87,7 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
                 class="kind"
                 aria-pressed={only.has(name)}
                 title={`${name}: show only these; with Shift, these too`}
-                onClick={(event) => selection.isolateName(name, event.shiftKey)}
+                onClick={(event) => store.isolateName(name, event.shiftKey)}
               >
                 <i class="sw" style={{ background: `rgb(${categoryInk(inks, at).join()})` }} />
                 <span class="grow clip">{name === "" ? "(empty)" : name}</span>
@@ -128,9 +104,9 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
         </p>
       )}
       {only.size > 0 && (
-        <button class="link fs-1" onClick={showAll}>
+        <Act act={showAll} look="link fs-1">
           Show all kinds
-        </button>
+        </Act>
       )}
     </>
   );
@@ -138,17 +114,18 @@ function Kinds({ colouring: { names, counts } }: { colouring: Extract<Colouring,
 
 // --- Find points by their labels.
 
-function SearchSection({ columns }: ColumnsProps) {
-  const query = store.query.value;
+function SearchSection() {
+  const columns = store.columns.value;
+  const query = param("find");
   // A column that another embedding had is no column here.
-  const column = columns.find(({ name }) => name === store.queryColumn.value)?.name ?? null;
-  const found = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
-  const { points } = found;
-  const onKeyDown = (event: KeyboardEvent): boolean =>
-    actOn(event, {
-      Enter: points.length > 0 ? () => select(points) : undefined,
-      Escape: () => setParams({ find: null }),
-    });
+  const column = columns.find(({ name }) => name === param("in"))?.name ?? null;
+  const { points, columnsOf } = useMemo(() => findPoints(columns, column, query), [columns, column, query]);
+  /** What was found, where it is not the label that stands there anyhow. */
+  const textFound = (point: number): string | undefined => {
+    const found = columnsOf(point);
+    return found.some(({ name }) => name === store.labelColumn.value) ? undefined : found[0]?.values[point];
+  };
+  const selectThem = points.length > 0 ? () => select(points) : undefined;
   return (
     <section class="section" aria-label="Search">
       <div class="row search-row">
@@ -164,16 +141,11 @@ function SearchSection({ columns }: ColumnsProps) {
             spellcheck={false}
             value={query}
             onInput={(event) => setParams({ find: event.currentTarget.value || null })}
-            onKeyDown={onKeyDown}
+            onKeyDown={(event) => actOn(event, { Enter: selectThem, Escape: () => setParams({ find: null }) })}
           />
         </div>
         {columns.length > 1 && (
-          <Select
-            label="Search in"
-            value={column ?? ""}
-            options={[["", "all"], ...columns.map(({ name }) => [name, name] as const)]}
-            set={(name) => setParams({ in: name || null })}
-          />
+          <Select label="Search in" value={column ?? ""} options={columnOptions("", "all")} set={(name) => setParams({ in: name || null })} />
         )}
       </div>
       {query.trim() !== "" && (
@@ -183,28 +155,17 @@ function SearchSection({ columns }: ColumnsProps) {
               {points.length === 0 ? "none found" : `${formatNumberOf(points.length, "point")} found`}
             </span>
             <span class="grow" />
-            {points.length > 0 && (
-              <button class="btn sm" onClick={() => select(points)}>
-                Select
-              </button>
-            )}
+            {selectThem !== undefined && <Act act={selectThem}>Select</Act>}
           </div>
-          <PointList label="Points found" points={points} textOf={(point) => textFound(found, point)} />
+          <PointList label="Points found" points={points} textOf={textFound} />
         </>
       )}
     </section>
   );
 }
 
-/** What was found, where it is not the label that stands there anyhow. */
-function textFound(found: FoundPoints, point: number): string | undefined {
-  const columns = found.columnsOf(point);
-  return columns.some(({ name }) => name === store.labelColumn.value) ? undefined : columns[0]?.values[point];
-}
-
 interface FoundPoints {
   readonly points: readonly number[];
-  /** The columns in which a point was found. */
   readonly columnsOf: (point: number) => readonly Column[];
 }
 
@@ -224,14 +185,13 @@ export function findPoints(columns: readonly Column[], column: string | null, qu
 
 // --- One point: all that is known of it, and the points nearest to it in the space that they were given in.
 
-function FocusSection({ columns }: ColumnsProps) {
+function FocusSection() {
   const point = store.focus.value;
   if (point === null) {
     return (
-      <section class="section" aria-label="Point">
-        <h2>Point</h2>
+      <Section label="Point">
         <p class="muted fs-1">Click a point to see what is nearest to it. Shift and drag selects many.</p>
-      </section>
+      </Section>
     );
   }
   const leave = <IconButton look="btn quiet sm square" icon="close" label="Leave this point" onClick={() => look(null)} />;
@@ -240,7 +200,7 @@ function FocusSection({ columns }: ColumnsProps) {
       <div class="row point-facts">
         <SpriteCrop point={point} />
         <dl class="readout facts grow">
-          {columns.map(({ name, values }, at) => (
+          {store.columns.value.map(({ name, values }, at) => (
             <div key={at}>
               <dt class="clip">{name}</dt>
               <dd>{values[point]}</dd>
@@ -261,13 +221,12 @@ function Neighbours({ point }: { point: number }) {
     <>
       <h3 class="nearest-title">Nearest in all dimensions</h3>
       <MetricField />
-      <div class="projector-field">
-        <label for="num-neighbours">How many</label>
+      <Field name="How many">
         <div class="row">
           <input
-            id="num-neighbours"
             class="grow"
             type="range"
+            aria-label="How many"
             min={1}
             max={100}
             value={store.numNeighbours.value}
@@ -275,7 +234,7 @@ function Neighbours({ point }: { point: number }) {
           />
           <output class="num">{store.numNeighbours.value}</output>
         </div>
-      </div>
+      </Field>
       <ol class="point-list" aria-label="Nearest points">
         {list.map((one) => (
           <li key={one.point}>
@@ -285,21 +244,16 @@ function Neighbours({ point }: { point: number }) {
       </ol>
       {list.length === 0 && <p class="muted fs-1">There is no other point.</p>}
       <div class="row actions">
-        <button class="btn sm" onClick={() => selection.addToSelection(all)}>
-          Select these
-        </button>
-        <button class="btn sm" onClick={() => (store.isolated.value = all)}>
-          Isolate
-        </button>
+        <Act act={() => store.addToSelection(all)}>Select these</Act>
+        <Act act={() => (store.isolated.value = all)}>Isolate</Act>
       </div>
     </>
   );
 }
 
-// --- The picture of one point, cut out of the sheet.
-
 const SIDE = 56;
 
+/** The picture of one point, cut out of the sheet. */
 function SpriteCrop({ point }: { point: number }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const { sprites: sheet, numPoints } = store.loaded.value!.embedding;
@@ -337,8 +291,6 @@ function SpriteCrop({ point }: { point: number }) {
   );
 }
 
-// --- Points in a list: their labels and numbers, and how far they are where that is known.
-
 const MOST_IN_LIST = 30;
 
 interface ListProps {
@@ -348,6 +300,7 @@ interface ListProps {
   textOf?: (point: number) => string | undefined;
 }
 
+/** Points in a list: their labels and numbers, and how far they are where that is known. */
 function PointList({ label, points, textOf }: ListProps) {
   return (
     <>
@@ -390,8 +343,7 @@ function PointRow({ point, distance, share, found }: RowProps) {
   );
 }
 
-// --- The points that are selected: show only them, save them under a name, take them along.
-
+/** The points that are selected: show only them, save them under a name, take them along. */
 function SelectionSection() {
   const points = store.selected.value;
   const count = (
@@ -404,25 +356,18 @@ function SelectionSection() {
       {store.isolated.value !== null && (
         <div class="row actions">
           <span class="fs-1 muted grow">Only {formatNumberOf(store.shown.value.length, "point")} shown</span>
-          <button class="btn sm" onClick={showAll}>
-            Show all
-          </button>
+          <Act act={showAll}>Show all</Act>
         </div>
       )}
-      <Fault text={store.selectionNote.value} />
+      <Hint text={store.selectionNote.value} />
       {points.length > 0 && <Chosen points={points} />}
       {store.saved.value.size > 0 && <Saved />}
     </Section>
   );
 }
 
-function Fault({ text }: { text: string }) {
-  if (text === "") return null;
-  return (
-    <p class="hint" role="alert">
-      {text}
-    </p>
-  );
+function Act({ act, look = "btn sm", ...rest }: { act: () => void; look?: string } & JSX.IntrinsicElements["button"]) {
+  return <button class={look} onClick={act} {...rest} />;
 }
 
 function Chosen({ points }: { points: readonly number[] }) {
@@ -434,32 +379,30 @@ function Chosen({ points }: { points: readonly number[] }) {
     // Pages that did not come from this machine may have no clipboard.
     const { clipboard } = navigator as { clipboard?: Clipboard };
     if (clipboard === undefined) setCopied("This page may not use the clipboard: download them instead.");
-    else clipboard.writeText(selection.indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
+    else clipboard.writeText(store.indicesText(points)).then(said("Copied."), said("The browser did not allow it."));
   };
   const save = (event: Event): void => {
     event.preventDefault();
-    const reason = selection.saveSelection(name);
+    const reason = store.saveSelection(name);
     setFault(reason);
     if (reason === "") setName("");
   };
   return (
     <>
-      <p class="mono fs-1 clip" title={selection.writeRanges(points)}>
-        {selection.writeRanges(points)}
+      <p class="mono fs-1 clip" title={store.writeRanges(points)}>
+        {store.writeRanges(points)}
       </p>
       <div class="row actions wrapped">
-        <button class="btn sm" onClick={() => (store.isolated.value = points)}>
-          Isolate
-        </button>
-        <button class="btn sm" aria-label="Copy indices" title="Copy the indices, as a list of Python" onClick={copy}>
+        <Act act={() => (store.isolated.value = points)}>Isolate</Act>
+        <Act act={copy} aria-label="Copy indices" title="Copy the indices, as a list of Python">
           Copy
-        </button>
-        <button class="btn sm" title="Index, labels and coordinates" onClick={() => selection.downloadPoints(points)}>
+        </Act>
+        <Act act={() => store.downloadPoints(points)} title="Index, labels and coordinates">
           CSV
-        </button>
-        <button class="btn sm quiet" onClick={() => select([])}>
+        </Act>
+        <Act act={() => select([])} look="btn sm quiet">
           Clear
-        </button>
+        </Act>
       </div>
       <p class="muted fs-1" role="status">
         {copied}
@@ -479,7 +422,7 @@ function Chosen({ points }: { points: readonly number[] }) {
           Save
         </button>
       </form>
-      <Fault text={fault} />
+      <Hint text={fault} />
     </>
   );
 }
@@ -502,12 +445,217 @@ function Saved() {
               <span class="grow clip">{name}</span>
               <span class="muted">{formatNumberOf(points.length, "point")}</span>
             </button>
-            <button class="btn quiet sm" aria-label={`Forget ${name}`} onClick={() => selection.forgetSelection(name)}>
+            <Act act={() => store.forgetSelection(name)} aria-label={`Forget ${name}`} look="btn quiet sm">
               ×
-            </button>
+            </Act>
           </li>
         ))}
       </ul>
     </>
   );
 }
+
+// --- Which embedding, on which axes, and how its points are drawn.
+
+interface SectionProps {
+  label: string;
+  title?: string;
+  /** At the right of its title. */
+  aside?: ComponentChildren;
+  children: ComponentChildren;
+}
+
+function Section({ label, title = label, aside, children }: SectionProps) {
+  const head = <h2>{title}</h2>;
+  return (
+    <section class="section" aria-label={label}>
+      {aside === undefined ? (
+        head
+      ) : (
+        <div class="row">
+          {head}
+          <span class="grow" />
+          {aside}
+        </div>
+      )}
+      {children}
+    </section>
+  );
+}
+
+/** A name at the left of what is chosen. */
+function Field({ name, children }: { name: string; children: ComponentChildren }) {
+  return (
+    <label class="projector-field">
+      <span>{name}</span>
+      {children}
+    </label>
+  );
+}
+
+/** All columns, after what stands for none of them. */
+function columnOptions(none: string, title: string): (readonly [string, string])[] {
+  return [[none, title], ...store.columns.value.map(({ name }) => [name, name] as const)];
+}
+
+export function ProjectorOptions() {
+  const embedding = store.loaded.value?.embedding;
+  const places = store.places.value;
+  const now = store.place.value;
+  const isOne = new Set(places.map(({ runId }) => runId)).size === 1;
+  return (
+    <>
+      <Section label="Embedding">
+        <Select
+          look="input wide"
+          label="Embedding"
+          value={now === null ? "" : store.keyOf(now)}
+          options={places.map((one) => [store.keyOf(one), isOne ? one.name : `${one.name} · ${one.runName}`])}
+          set={(key) => store.choosePlace(places.find((one) => store.keyOf(one) === key)!)}
+        />
+        {embedding !== undefined && (
+          <p class="muted fs-1 projector-facts">
+            {formatCount(embedding.numPoints)} points · {formatCount(embedding.numDims)} dimensions
+          </p>
+        )}
+      </Section>
+      <DrawingOptions />
+    </>
+  );
+}
+
+/** On which axes, and how: whatever the points come from. */
+export function DrawingOptions() {
+  return (
+    <>
+      <Section label="Reduction">
+        <Segments label="Method" {...store.method} choose={chooseMethod} isWide />
+        {store.method.chosen === "pca" || !isReduced() ? <Components /> : null}
+        {store.method.chosen !== "pca" && <Neighbourhood />}
+      </Section>
+      <Section label="Points">
+        <LabelSelect />
+        {store.loaded.value?.embedding.sprites != null && (
+          <OneOf label="Pictures" words={SPRITE_MODES} chosen={store.spriteMode.value} choose={(mode) => (store.spriteMode.value = mode)} />
+        )}
+        <Check isOn={store.isTable.value} set={(isOn) => (store.isTable.value = isOn)}>
+          Show as table
+        </Check>
+      </Section>
+    </>
+  );
+}
+
+function chooseMethod(method: store.Method): void {
+  if (store.reducing.peek()?.state === "failed") store.reducing.value = null;
+  setParams({ method: method === "pca" ? null : method, near: null });
+}
+
+const AXIS_NAMES = ["X", "Y", "Z"];
+
+/** Which component goes where, each with its share of the variance. */
+function Components() {
+  const found = store.coordinates.value;
+  if (found?.method !== "pca") return null;
+  const axes = store.axes.value;
+  const total = axes.reduce((sum, axis) => sum + (found.shares[axis] ?? 0), 0);
+  const componentName = (one: number): string => {
+    const share = found.shares[one];
+    return share === undefined ? `PC ${one + 1}` : `PC ${one + 1} · ${formatShare(share, 1)}`;
+  };
+  const choose = (at: number, axis: number): void =>
+    setParams({ axes: axes.map((one, nth) => (nth === at ? axis : one)).join(",") });
+  return (
+    <div class="projector-fields">
+      {axes.map((axis, at) => (
+        <SelectField
+          key={at}
+          style="projector-field"
+          look="input sm"
+          name={AXIS_NAMES[at]!}
+          label={`Component of ${AXIS_NAMES[at]!}`}
+          value={String(axis)}
+          options={Array.from({ length: found.perPoint }, (_, one) => [String(one), componentName(one)])}
+          set={(one) => choose(at, Number(one))}
+        />
+      ))}
+      {found.shares.length > 0 && (
+        <div class="projector-field">
+          <span>Variance</span>
+          <div class="row">
+            <div class="bar grow" role="img" aria-label={`Variance explained: ${formatShare(total, 1)}`}>
+              <i style={{ width: `${total * 100}%` }} />
+            </div>
+            <output>{formatShare(total, 1)}</output>
+          </div>
+        </div>
+      )}
+      {store.records.value.length > 1 && (
+        <Check isOn={store.holdAxes.value} set={(isOn) => (store.holdAxes.value = isOn)}>
+          Same axes at every step
+        </Check>
+      )}
+      {found.note !== "" && <p class="muted fs-1">{found.note}</p>}
+    </div>
+  );
+}
+
+/** What t-SNE and UMAP have to be told. */
+function Neighbourhood() {
+  const isTsne = store.method.chosen === "tsne";
+  const name = isTsne ? "Perplexity" : "Neighbours";
+  return (
+    <div class="projector-fields">
+      <Field name={name}>
+        <input
+          class="input sm num"
+          type="number"
+          aria-label={name}
+          min={2}
+          max={isTsne ? 200 : 500}
+          value={store.neighbourhood.value}
+          onChange={(event) => setParams({ near: event.currentTarget.value })}
+        />
+      </Field>
+      <MetricField />
+      {store.coordinates.value?.method === store.method.chosen && store.coordinates.value.note !== "" && (
+        <p class="muted fs-1">{store.coordinates.value.note}</p>
+      )}
+    </div>
+  );
+}
+
+/** Several ways of which one holds, with their name at the left. */
+function OneOf<Word extends string>({ label, ...rest }: Omit<Parameters<typeof Segments<Word>>[0], "isWide">) {
+  return (
+    <div class="projector-field">
+      <span>{label}</span>
+      <Segments label={label} {...rest} isWide />
+    </div>
+  );
+}
+
+function MetricField() {
+  return <OneOf label="Distance" {...store.metric} />;
+}
+
+function LabelSelect() {
+  if (store.columns.value.length === 0) return <p class="muted fs-1">These points have no labels.</p>;
+  return (
+    <SelectField
+      style="projector-field"
+      look="input sm"
+      name="Label"
+      label="Label by"
+      value={store.labelColumn.value ?? "-"}
+      options={columnOptions("-", "none")}
+      set={(name) => setParams({ label: name })}
+    />
+  );
+}
+
+const SPRITE_MODES = [
+  ["auto", "Auto", "When there is room for them"],
+  ["on", "On"],
+  ["off", "Off"],
+] as const;

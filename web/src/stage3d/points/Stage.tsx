@@ -1,20 +1,19 @@
 /** The drawing of the points, and what floats over it; or the same points as a table. */
 import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { formatCount, formatNumberOf, formatShare } from "../../data/format";
-import * as page from "../../data/store";
-import { Blank, ShareBar } from "../../ui/Blank";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { formatCount, formatNumberOf, formatShare, formatValue } from "../../data/format";
+import { Blank, Busy, ShareBar } from "../../ui/Blank";
 import { IconButton } from "../../ui/IconButton";
+import { PanelHead } from "../../ui/PanelHead";
+import { type Column, RowTable } from "../../ui/RowTable";
 import { Segments } from "../../ui/controls";
 import { handleViewKey, type Orbit, OrbitCanvas, OrbitNotes, useOrbit, usePageKeys } from "../Orbit";
-import { turned, zoomedTo } from "../camera";
-import { startCamera } from "./camera";
-import { Cloud } from "./cloud";
+import { turned } from "../camera";
 import { PointsPanel } from "./PointsPanel";
-import { PointsTable } from "./PointsTable";
-import { PointPointing, type Shape } from "./picking";
-import { isReduced, reduceThere } from "./reduction";
-import { addToSelection, clearChoice, look, toggleSelected } from "./selection";
+import { Cloud } from "./cloud";
+import { PointPointing } from "./picking";
+import { isReduced, reduceThere } from "./embedding";
+import { addToSelection, clearChoice, downloadPoints, look, toggleSelected } from "./store";
 import * as store from "./store";
 import "./projector.css";
 
@@ -33,32 +32,17 @@ function Stage() {
   const [spriteNote, setSpriteNote] = useState("");
   const orbit = useOrbit((canvas, overlay) => new Cloud(canvas, overlay), (made) => made.follow(setSpriteNote));
   const cloud = orbit.drawing;
-  const [shape, setShape] = useState<Shape>("box");
-  const [isTurning, setIsTurning] = useState(false);
-  const latestShape = useRef(shape);
-  latestShape.current = shape;
-  const pointing = useMemo(() => new PointPointing(() => cloud.current, () => latestShape.current), []);
+  const pointing = useMemo(() => new PointPointing(() => cloud.current), []);
   usePageKeys(({ key }) => handlePageKey(cloud.current, key));
-  useTurning(cloud, isTurning && store.dims.chosen === "3");
+  useTurning(cloud, store.isTurning.value && store.dims.chosen === "3");
   return (
     <div class="cloud">
-      <OrbitCanvas
-        orbit={orbit}
-        pointing={pointing}
-        label={summary()}
-        onKey={(made, { key }) => handleStageKey(made, key)}
-      />
-      <StageBar
-        cloud={cloud}
-        shape={shape}
-        onShape={setShape}
-        isTurning={isTurning}
-        onTurning={setIsTurning}
-      />
+      <OrbitCanvas orbit={orbit} pointing={pointing} label={summary()} onKey={(made, { key }) => handleStageKey(made, key)} />
+      <StageBar cloud={cloud} />
       <Notes orbit={orbit} spriteNote={spriteNote} />
       <ReductionNote />
       <p class="sr" role="status">
-        {store.hovered.value !== null ? store.labelOf(store.hovered.value) : ""}
+        {store.hovered.value !== null && store.labelOf(store.hovered.value)}
       </p>
       {store.loaded.value === null && <FirstLoading />}
     </div>
@@ -66,37 +50,28 @@ function Stage() {
 }
 
 function FirstLoading() {
-  const now = store.loading.value;
-  if (now.state === "failed")
-    return (
-      <div class="fill">
-        <Blank icon="broken" title={`${now.what} cannot be shown`} isError>
-          <span>{now.reason}</span>
-          <span>Other embeddings and steps can be chosen.</span>
-        </Blank>
-      </div>
-    );
+  const failure = store.failure.value;
+  if (failure === null) return <Busy title="Loading the points" style="fill late" />;
   return (
-    <div class="fill blank late" aria-busy="true">
-      <div class="bar moving">
-        <i />
-      </div>
-      <span>Loading the points</span>
+    <div class="fill">
+      <Blank icon="broken" title={`${failure.what} cannot be shown`} isError>
+        <span>{failure.reason}</span>
+        <span>Other embeddings and steps can be chosen.</span>
+      </Blank>
     </div>
   );
 }
 
-/** What a reader has to know of what is drawn. */
 function Notes({ orbit, spriteNote }: { orbit: Orbit<Cloud>; spriteNote: string }) {
   const embedding = store.loaded.value?.embedding;
-  const failure = store.loading.value;
+  const failure = store.failure.value;
   const numBad = embedding?.numBad ?? 0;
   const notes = [
     orbit.canDraw ? "" : "The points can be shown as a table.",
     spriteNote,
     embedding?.note ?? "",
     numBad > 0 ? `${formatNumberOf(numBad, "point")} with NaN or infinity: not drawn.` : "",
-    embedding !== undefined && failure.state === "failed" ? `${failure.what}: ${failure.reason}` : "",
+    embedding !== undefined && failure !== null ? `${failure.what}: ${failure.reason}` : "",
   ];
   return (
     <div class="cloud-notes" role="status">
@@ -109,21 +84,20 @@ function Notes({ orbit, spriteNote }: { orbit: Orbit<Cloud>; spriteNote: string 
 }
 
 function summary(): string {
-  const here = store.loaded.value;
+  const [here, found] = [store.loaded.value, store.coordinates.value];
   if (here === null) return "No points yet";
-  const found = store.coordinates.value;
-  const share = (found?.shares ?? []).filter((_, axis) => store.axes.value.includes(axis));
-  const how = found === null ? "" : store.titleOf(found.method);
-  const variance =
-    share.length > 0 ? `, ${formatShare(share.reduce((sum, one) => sum + one, 0), 1)} of the variance` : "";
-  const points = formatNumberOf(store.shown.value.length, "point");
-  const all = here.embedding.numPoints;
-  const part = store.shown.value.length < all ? ` of ${formatCount(all)}` : "";
-  const chosen = store.selected.value.length > 0 ? `, ${formatCount(store.selected.value.length)} selected` : "";
-  return `${points}${part} of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}, ${how} in ${store.dims.chosen} dimensions${variance}${chosen}. Arrow keys go from point to point.`;
+  const shares = (found?.shares ?? []).filter((_, axis) => store.axes.value.includes(axis));
+  const [numShown, numChosen, all] = [store.shown.value.length, store.selected.value.length, here.embedding.numPoints];
+  return [
+    `${formatNumberOf(numShown, "point")}${numShown < all ? ` of ${formatCount(all)}` : ""}`,
+    ` of ${here.place.name}${here.step === null ? "" : ` at step ${here.step}`}`,
+    `, ${found === null ? "" : store.titleOf(found.method)} in ${store.dims.chosen} dimensions`,
+    shares.length > 0 ? `, ${formatShare(shares.reduce((sum, one) => sum + one, 0), 1)} of the variance` : "",
+    numChosen > 0 ? `, ${formatCount(numChosen)} selected` : "",
+    ". Arrow keys go from point to point.",
+  ].join("");
 }
 
-/** Slowly around, while somebody wants it. */
 function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
   useEffect(() => {
     if (!isOn) return undefined;
@@ -140,11 +114,10 @@ function useTurning(cloud: RefObject<Cloud | null>, isOn: boolean): void {
   }, [isOn]);
 }
 
-// --- How far a reduction is, with a way to stop it, or why there is none.
-
+/** How far a reduction is, with a way to stop it, or why there is none. */
 function ReductionNote() {
   const now = store.reducing.value;
-  if (now.state === "working") {
+  if (now?.state === "working") {
     // Short work would only flicker.
     return (
       <div class="float reduction late" role="status">
@@ -160,13 +133,13 @@ function ReductionNote() {
       </div>
     );
   }
-  if (now.state === "failed") {
+  if (now?.state === "failed") {
     return (
       <div class="float reduction failed" role="alert">
         <span>
           <b>No {now.what}.</b> {now.reason}
         </span>
-        <button class="btn sm" onClick={() => (store.reducing.value = { state: "idle" })}>
+        <button class="btn sm" onClick={() => (store.reducing.value = null)}>
           Close
         </button>
       </div>
@@ -177,12 +150,7 @@ function ReductionNote() {
   return (
     <div class="float reduction">
       <span>PCA is shown until {title} was made.</span>
-      <button
-        class="btn sm primary"
-        onClick={() => {
-          if (page.source.value !== null) reduceThere(page.source.value);
-        }}
-      >
+      <button class="btn sm primary" onClick={() => reduceThere()}>
         Run {title}
       </button>
     </div>
@@ -191,101 +159,124 @@ function ReductionNote() {
 
 // --- The tools over the drawing: dimensions, camera, how points are chosen.
 
-interface Props {
-  cloud: RefObject<Cloud | null>;
-  shape: Shape;
-  onShape: (shape: Shape) => void;
-  isTurning: boolean;
-  onTurning: (isTurning: boolean) => void;
-}
-
-const SHAPES = [
-  ["box", "M3 5V3h2M8 3h1M12 3h1v2M13 8v1M13 12v1h-1M9 13H8M5 13H3v-1M3 9V8"],
-  ["lasso", "M8 3c3.300 0 5.500 1.500 5.500 3.500S11.300 10 8 10 2.500 8.500 2.500 6.500 4.700 3 8 3zM5 9.500c-1.500 1-1 2.500.5 2.500s1.500 1.500.5 2"],
-] as const;
-
-function StageBar({ cloud, shape, onShape, isTurning, onTurning }: Props) {
+function StageBar({ cloud }: { cloud: RefObject<Cloud | null> }) {
   const act = (action: (made: Cloud) => void) => (): void => {
     if (cloud.current !== null) action(cloud.current);
   };
   const look = "btn quiet square";
+  const { isTurning, shape } = store;
   return (
     <div class="float cloud-bar" role="toolbar" aria-label="View of the points">
       <Segments label="Dimensions" {...store.dims} />
       <span class="sep" />
-      <IconButton look={look} icon="minus" label="Zoom out" title="Zoom out (−)" onClick={act((made) => zoomBy(made, 0.8))} />
-      <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => zoomBy(made, 1.25))} />
-      <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act(fit)} />
+      <IconButton look={look} icon="minus" label="Zoom out" title="Zoom out (−)" onClick={act((made) => made.zoomBy(0.8))} />
+      <IconButton look={look} icon="plus" label="Zoom in" title="Zoom in (+)" onClick={act((made) => made.zoomBy(1.25))} />
+      <IconButton look={look} icon="frame" label="Fit the points" title="Fit the points (0)" onClick={act((made) => made.fit())} />
       {store.dims.chosen === "3" && (
-        <Switch label="Turn slowly" path="M12.500 5.500A5 5 0 1 0 13 8M13 3v2.800h-2.800" isOn={isTurning} set={() => onTurning(!isTurning)} />
+        <IconButton
+          look={look}
+          icon="turn"
+          label="Turn slowly"
+          title="Turn slowly"
+          aria-pressed={isTurning.value}
+          onClick={() => (isTurning.value = !isTurning.value)}
+        />
       )}
       <span class="sep" />
-      {SHAPES.map(([one, path]) => (
-        <Switch key={one} label={`Select with a ${one}`} hint={`Shift and drag: a ${one}`} path={path} isOn={shape === one} set={() => onShape(one)} />
+      {(["box", "lasso"] as const).map((one) => (
+        <IconButton
+          key={one}
+          look={look}
+          icon={one}
+          label={`Select with a ${one}`}
+          title={`Shift and drag: a ${one}`}
+          aria-pressed={shape.value === one}
+          onClick={() => (shape.value = one)}
+        />
       ))}
     </div>
   );
 }
 
-/** A button with a sign of its own that is on or off. */
-function Switch({ label, hint = label, path, isOn, set }: { label: string; hint?: string; path: string; isOn: boolean; set: () => void }) {
-  return (
-    <button class="btn quiet square" aria-label={label} title={hint} aria-pressed={isOn} onClick={set}>
-      <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
-        <path d={path} />
-      </svg>
-    </button>
-  );
-}
-
 // --- The keys of the drawing: from point to point, its neighbours, the camera.
-
-const ARROWS: Readonly<Record<string, readonly [number, number]>> = {
-  ArrowRight: [1, 0],
-  ArrowLeft: [-1, 0],
-  ArrowDown: [0, 1],
-  ArrowUp: [0, -1],
-};
 
 /** Keys that hold anywhere on the page. True where one was taken. */
 function handlePageKey(cloud: Cloud | null, key: string): boolean {
   if (key === "2" || key === "3") store.dims.choose(key);
   else if (key === "Escape") return clearChoice();
   else if (cloud === null) return false;
-  else return handleViewKey(key, { fit: () => fit(cloud), zoomBy: (factor) => zoomBy(cloud, factor) });
+  else return handleViewKey(key, cloud);
   return true;
 }
 
 /** Keys of the drawing itself, while it has the focus. */
-function handleStageKey(cloud: Cloud, key: string): boolean {
-  const arrow = ARROWS[key];
+function handleStageKey({ index, size }: Cloud, key: string): boolean {
   const at = store.hovered.peek() ?? store.focus.peek();
+  const arrow = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowDown: [0, 1], ArrowUp: [0, -1] }[key];
   if (arrow !== undefined) {
-    step(cloud, at, arrow);
-    return true;
-  }
-  if (key !== "Enter" && key !== " ") return false;
-  if (at === null) return true;
-  if (key === " ") toggleSelected(at);
+    const next =
+      at === null
+        ? index.nearest(size.width / 2, size.height / 2, Math.max(size.width, size.height))
+        : index.towards(at, arrow[0]!, arrow[1]!);
+    if (next >= 0) store.hovered.value = next;
+  } else if (key !== "Enter" && key !== " ") return false;
+  else if (at === null) return true;
+  else if (key === " ") toggleSelected(at);
   // Once for its neighbours, twice to choose them.
-  else if (store.focus.peek() === at) addToSelection([at, ...store.neighbours.peek().map((one) => one.point)]);
+  else if (store.focus.peek() === at) addToSelection([at, ...store.neighbours.peek().map(({ point }) => point)]);
   else look(at);
   return true;
 }
 
-function step(cloud: Cloud, from: number | null, [byX, byY]: readonly [number, number]): void {
-  const { width, height } = cloud.size;
-  const next =
-    from === null
-      ? cloud.index.nearest(width / 2, height / 2, Math.max(width, height))
-      : cloud.index.towards(from, byX, byY);
-  if (next >= 0) store.hovered.value = next;
-}
+// --- The points as a table: what the drawing shows, for those who would rather read it.
 
-function fit(cloud: Cloud): void {
-  cloud.look(startCamera(store.dims.chosen === "2"));
-}
-
-function zoomBy(cloud: Cloud, factor: number): void {
-  cloud.look(zoomedTo(cloud.camera, factor, cloud.camera.target));
+function PointsTable() {
+  const here = store.loaded.value;
+  const shown = store.shown.value;
+  const [active, setActive] = useState(0);
+  if (here === null) return null;
+  const found = store.coordinates.value;
+  const axes = found?.record === here.record ? store.axes.value : [];
+  const chosen = new Set(store.selected.value);
+  const withPoint = (act: (point: number) => void) => (): void => {
+    if (active < shown.length) act(shown[active]!);
+  };
+  const columns: Column<number>[] = [
+    { title: "index", text: (point) => point },
+    ...store.columns.value.map(({ name, values }) => ({ title: name, look: "text clip", text: (point: number) => values[point] })),
+    ...axes.map((axis) => ({
+      title: found?.method === "pca" ? `PC ${axis + 1}` : `axis ${axis + 1}`,
+      text: (point: number) => formatValue(found!.values[point * found!.perPoint + axis] ?? NaN),
+    })),
+  ];
+  return (
+    <div class="points-table-box">
+      <PanelHead title={`${formatCount(shown.length)} points`}>
+        <button class="btn sm" onClick={() => downloadPoints([...shown])}>
+          CSV
+        </button>
+      </PanelHead>
+      <RowTable
+        label="Points"
+        look="points-table"
+        role="grid"
+        rows={shown}
+        rowHeight={24}
+        headHeight={28}
+        columns={columns}
+        rowProps={(point, row) => ({
+          "aria-selected": chosen.has(point) || store.focus.value === point,
+          class: row === active ? "active" : "",
+          onClick: (event) => {
+            setActive(row);
+            if (event.shiftKey) toggleSelected(point);
+            else look(point);
+          },
+        })}
+        active={active}
+        goTo={setActive}
+        keys={{ Enter: withPoint(look), " ": withPoint(toggleSelected) }}
+      />
+    </div>
+  );
 }

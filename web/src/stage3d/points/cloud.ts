@@ -3,9 +3,9 @@ import { effect } from "@preact/signals";
 import { setParams } from "../../data/route";
 import { messageOf } from "../../data/message-of";
 import * as page from "../../data/store";
-import { type Camera, type ScreenPlace, viewMatrix } from "../camera";
+import { type Camera, type ScreenPlace, viewMatrix, zoomedTo } from "../camera";
 import { OrbitDrawing } from "../orbit-drawing";
-import { type Label, type PlacedLabel, placeLabels, projectAll, REACH, readCamera, writeCamera, zoomOf } from "./camera";
+import { type Label, type PlacedLabel, placeLabels, projectAll, REACH, readCamera, startCamera, writeCamera, zoomOf } from "./camera";
 import { paintPoints, readInks } from "./colours";
 import { decodeSprites } from "./embedding";
 import { GlPainter } from "./gl-painter";
@@ -19,7 +19,6 @@ const SPRITE = 26;
 const MOST_MARKED = 60;
 
 export class Cloud extends OrbitDrawing {
-  /** A box or line that is being drawn. */
   outline: readonly ScreenPlace[] | null = null;
   readonly #painter: GlPainter;
   #inks = readInks();
@@ -31,7 +30,6 @@ export class Cloud extends OrbitDrawing {
   #hasSprites = false;
   readonly #pace = new Pace();
 
-  /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement, overlay: HTMLCanvasElement) {
     super(canvas, overlay, readCamera(store.cameraText.peek(), store.dims.chosen === "2"));
     this.#painter = new GlPainter(canvas);
@@ -106,6 +104,14 @@ export class Cloud extends OrbitDrawing {
   override look(camera: Camera): void {
     this.#index = null;
     super.look(camera);
+  }
+
+  fit(): void {
+    this.look(startCamera(store.dims.chosen === "2"));
+  }
+
+  zoomBy(factor: number): void {
+    this.look(zoomedTo(this.camera, factor, this.camera.target));
   }
 
   #changed(): void {
@@ -267,14 +273,13 @@ function commonDivisor(left: number, right: number): number {
   return right === 0 ? left : commonDivisor(right, left % right);
 }
 
-// --- How many points can be drawn while the camera moves, learned from how long frames take.
-
 const SLOW_MS = 45;
 const QUICK_MS = 24;
 /** Frames further apart than this were not one movement. */
 const PAUSE_MS = 700;
 const FEWEST = 8000;
 
+/** How many points can be drawn while the camera moves, learned from how long frames take. */
 export class Pace {
   #share = 1;
   #last = -Infinity;
@@ -291,8 +296,6 @@ export class Pace {
     return Math.min(count, Math.max(FEWEST, Math.round(count * this.#share)));
   }
 }
-
-// --- Which points stand out, and which are named: those that matter, the kinds at their middles, all when few are in view.
 
 /** 1 for each point that is to stand out; null where none is more than others. */
 function highlighted(numPoints: number): Uint8Array | null {

@@ -1,17 +1,10 @@
 /** Points by WebGL2: one buffer of places, one of colours, drawn by lists of numbers. */
 import type { Rgb } from "../../ui/colour-scale";
 import { clear, keepPixels, link, openGl, type Program, shades } from "../webgl";
+import type { SpriteImage } from "./embedding";
 
 const RIM = 2;
 const MARK = 3;
-
-/** A sheet of pictures, decoded. */
-export interface SpriteImage {
-  readonly image: ImageBitmap;
-  readonly width: number;
-  readonly height: number;
-  readonly perRow: number;
-}
 
 /** What is drawn again for each frame. */
 interface Frame {
@@ -42,7 +35,6 @@ export class GlPainter {
   #sheet: WebGLTexture | null = null;
   #sprites: SpriteImage | null = null;
 
-  /** Throws where the browser has no WebGL2. */
   constructor(canvas: HTMLCanvasElement) {
     const gl = openGl(canvas, false);
     this.#gl = gl;

@@ -1,8 +1,8 @@
 /** Which point is where on screen, found through a grid of cells. */
 import type { ScreenPlace } from "../camera";
-import { placeOf, Pointing } from "../pointing";
+import { Pointing } from "../pointing";
 import type { Cloud } from "./cloud";
-import { addToSelection, look, select, toggleSelected } from "./selection";
+import { addToSelection, look, select, toggleSelected } from "./store";
 import * as store from "./store";
 
 const CELL = 16;
@@ -36,7 +36,6 @@ export class ScreenIndex {
     }
   }
 
-  /** All points in view, cell by cell. */
   get inView(): Int32Array {
     return this.#points;
   }
@@ -51,36 +50,28 @@ export class ScreenIndex {
   /** The point nearest to a place within a radius; of those as near to a pixel, the one in front; -1 for none. */
   nearest(x: number, y: number, radius: number): number {
     let [best, bestDistance, bestDepth] = [-1, Infinity, Infinity];
-    this.#visit(x - radius, y - radius, x + radius, y + radius, (point) => {
-      const away = Math.hypot(this.screen[point * 3]! - x, this.screen[point * 3 + 1]! - y);
-      if (away > radius) return;
-      const [distance, depth] = [Math.floor(away), this.screen[point * 3 + 2]!];
-      if (distance > bestDistance || (distance === bestDistance && depth >= bestDepth)) return;
-      [best, bestDistance, bestDepth] = [point, distance, depth];
-    });
+    const cell = (at: number, count: number): number => Math.max(0, Math.min(Math.floor(at / CELL), count - 1));
+    const [firstColumn, lastColumn] = [cell(x - radius, this.#columns), cell(x + radius, this.#columns)];
+    for (let row = cell(y - radius, this.#rows); row <= cell(y + radius, this.#rows); row++) {
+      const line = row * this.#columns;
+      for (const point of this.#points.subarray(this.#starts[line + firstColumn], this.#starts[line + lastColumn + 1])) {
+        const away = Math.hypot(this.screen[point * 3]! - x, this.screen[point * 3 + 1]! - y);
+        if (away > radius) continue;
+        const [distance, depth] = [Math.floor(away), this.screen[point * 3 + 2]!];
+        if (distance > bestDistance || (distance === bestDistance && depth >= bestDepth)) continue;
+        [best, bestDistance, bestDepth] = [point, distance, depth];
+      }
+    }
     return best;
   }
 
-  /** The points in a box, in rising order. */
-  inBox(from: ScreenPlace, to: ScreenPlace): number[] {
-    const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
-    const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
-    const found: number[] = [];
-    this.#visit(left, top, right, bottom, (point) => {
-      const [x, y] = [this.screen[point * 3]!, this.screen[point * 3 + 1]!];
-      if (x >= left && x <= right && y >= top && y <= bottom) found.push(point);
-    });
-    return found.sort((a, b) => a - b);
-  }
-
   /** The points inside a line that was drawn around them, in rising order. */
-  inLasso(line: readonly ScreenPlace[]): number[] {
-    if (line.length < 3) return [];
+  inside(line: readonly ScreenPlace[]): Int32Array {
+    if (line.length < 3) return new Int32Array(0);
     const [xs, ys] = [line.map(({ x }) => x), line.map(({ y }) => y)];
-    const corner = { x: Math.min(...xs), y: Math.min(...ys) };
-    return this.inBox(corner, { x: Math.max(...xs), y: Math.max(...ys) }).filter((point) =>
-      isInside(line, this.screen[point * 3]!, this.screen[point * 3 + 1]!),
-    );
+    const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+    const isIn = (x: number, y: number): boolean => x >= left && x <= right && y >= top && y <= bottom && isInside(line, x, y);
+    return this.#points.filter((point) => isIn(this.screen[point * 3]!, this.screen[point * 3 + 1]!)).sort();
   }
 
   /** The next point from one in a direction: near, and not far off to the side; -1 for none. */
@@ -98,17 +89,6 @@ export class ScreenIndex {
     }
     return best;
   }
-
-  #visit(left: number, top: number, right: number, bottom: number, see: (point: number) => void): void {
-    const cell = (at: number, count: number): number => Math.max(0, Math.min(Math.floor(at / CELL), count - 1));
-    const [firstRow, lastRow] = [cell(top, this.#rows), cell(bottom, this.#rows)];
-    const [firstColumn, lastColumn] = [cell(left, this.#columns), cell(right, this.#columns)];
-    for (let row = firstRow; row <= lastRow; row++) {
-      const line = row * this.#columns;
-      const end = this.#starts[line + lastColumn + 1]!;
-      for (let at = this.#starts[line + firstColumn]!; at < end; at++) see(this.#points[at]!);
-    }
-  }
 }
 
 /** Does a ray to the right cross the line an odd number of times? */
@@ -123,31 +103,20 @@ function isInside(line: readonly ScreenPlace[], x: number, y: number): boolean {
 
 // --- What the pointer does on the drawing: turn, move, zoom, choose one point or those inside an outline.
 
-export type Shape = "box" | "lasso";
-
 /** So far from a point it is still meant. */
 const NEAR = 10;
 
+/** What the pointer does on the drawing: turn, move, zoom, choose one point or those inside an outline. */
 export class PointPointing extends Pointing<Cloud> {
-  readonly #shape: () => Shape;
-  #line: ScreenPlace[] = [];
-
-  constructor(cloud: () => Cloud | null, shape: () => Shape) {
-    super(cloud);
-    this.#shape = shape;
-  }
-
   override down(event: PointerEvent): void {
     super.down(event);
     if (event.shiftKey) this.drag = "own";
-    this.#line = [this.start];
   }
 
   protected override drags(cloud: Cloud, at: ScreenPlace, byX: number, byY: number): void {
     if (this.drag !== "own") super.drags(cloud, at, byX, byY);
     else {
-      this.#line.push(at);
-      cloud.outline = this.#shape() === "lasso" ? [...this.#line] : boxOf(this.start, at);
+      cloud.outline = store.shape.peek() === "lasso" ? [...(cloud.outline ?? [this.start]), at] : boxOf(this.start, at);
       cloud.draw();
     }
   }
@@ -160,22 +129,16 @@ export class PointPointing extends Pointing<Cloud> {
     const [cloud, wasDragged] = [this.drawing(), this.drag !== null];
     super.up(event);
     if (cloud === null || !wasDragged || this.drag !== null) return;
-    if (cloud.outline !== null) this.#take(cloud, event);
-    else if (!this.hasMoved && event.button === 0) {
+    if (cloud.outline !== null) {
+      const inside = [...cloud.index.inside(cloud.outline)];
+      this.cancel(event);
+      if (event.ctrlKey || event.metaKey) addToSelection(inside);
+      else select(inside);
+    } else if (!this.hasMoved && event.button === 0) {
       const point = cloud.index.nearest(event.offsetX, event.offsetY, NEAR);
       if (point >= 0 && event.shiftKey) toggleSelected(point);
       else look(point < 0 ? null : point);
     }
-  }
-
-  /** What is inside the outline. */
-  #take(cloud: Cloud, event: PointerEvent): void {
-    const { index } = cloud;
-    const inside = this.#shape() === "lasso" ? index.inLasso(this.#line) : index.inBox(this.start, placeOf(event));
-    cloud.outline = null;
-    cloud.draw();
-    if (event.ctrlKey || event.metaKey) addToSelection(inside);
-    else select(inside);
   }
 
   override cancel(event: PointerEvent): void {
@@ -192,6 +155,6 @@ export class PointPointing extends Pointing<Cloud> {
   }
 }
 
-function boxOf(from: ScreenPlace, to: ScreenPlace): ScreenPlace[] {
+export function boxOf(from: ScreenPlace, to: ScreenPlace): ScreenPlace[] {
   return [from, { x: to.x, y: from.y }, to, { x: from.x, y: to.y }];
 }

@@ -1,15 +1,16 @@
 /** What the projector shows: which embedding, at which step, on which axes, coloured by what, and what is chosen. */
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { inAddress } from "../../data/address-choice";
 import type { RecordList } from "../../data/record-list";
+import { recall, remember } from "../../data/remembered";
 import { param, setParams } from "../../data/route";
 import * as runs from "../../data/runs";
+import { fileName, save, toCsv } from "../../data/save-file";
 import type { Asked } from "../../data/source";
 import { nearestAt } from "../../data/time-steps";
 import type { RecordListing, ReduceQuestion } from "../../wire";
 import { type Colouring, colouringOf } from "./colours";
-import type { Embedding } from "./embedding";
-import type { Selections } from "./selection";
+import type { Column, Embedding } from "./embedding";
 
 export type Method = "pca" | "tsne" | "umap";
 export type SpriteMode = "auto" | "on" | "off";
@@ -23,17 +24,14 @@ export function titleOf(method: Method): string {
   return METHODS.find(([name]) => name === method)![1];
 }
 
-/** A series of embeddings of a run. */
 export interface EmbeddingPlace {
   readonly runId: string;
   readonly runName: string;
   readonly name: string;
 }
 
-/** What is to be done with the points. */
 export type Reducing = Omit<ReduceQuestion, "type" | "id" | "run_id" | "record" | "axes_of">;
 
-/** An embedding that is here. */
 export interface Loaded {
   readonly place: EmbeddingPlace;
   readonly record: string;
@@ -44,7 +42,6 @@ export interface Loaded {
   readonly embedding: Embedding;
 }
 
-/** Numbers for each point, in as many dimensions as were found. */
 export interface Coordinates {
   readonly record: string;
   readonly method: Method;
@@ -56,7 +53,6 @@ export interface Coordinates {
 }
 
 export type Progress =
-  | { readonly state: "idle" }
   | { readonly state: "working"; readonly what: string; readonly share: number; readonly cancel: (() => void) | null }
   | { readonly state: "failed"; readonly what: string; readonly reason: string };
 
@@ -64,7 +60,6 @@ export function keyOf(place: EmbeddingPlace): string {
   return `${place.runId} ${place.name}`;
 }
 
-/** Every embedding of the chosen runs. */
 export const places = computed<readonly EmbeddingPlace[]>(() =>
   runs.namesOf("embedding").flatMap((name) => {
     const having = runs.chosen.value.filter(({ id }) => runs.seriesOf(id, "embedding", name) !== undefined);
@@ -72,7 +67,6 @@ export const places = computed<readonly EmbeddingPlace[]>(() =>
   }),
 );
 
-/** The one that the address names, or the first. */
 export const place = computed<EmbeddingPlace | null>(() => {
   const [name, runId] = [param("embedding"), param("run")];
   const named = places.value.filter((one) => name === "" || one.name === name);
@@ -86,8 +80,9 @@ export const records = computed<readonly RecordListing[]>(() => {
   return now !== null && here?.place.runId === now.runId && here.place.name === now.name ? here.records : [];
 });
 export const loaded = signal<Loaded | null>(null);
-export const loading = signal<Progress>({ state: "idle" });
-export const reducing = signal<Progress>({ state: "idle" });
+/** Why what is wanted is not here. */
+export const failure = signal<{ readonly what: string; readonly reason: string } | null>(null);
+export const reducing = signal<Progress | null>(null);
 export const coordinates = signal<Coordinates | null>(null);
 
 /** Null follows the last one. */
@@ -103,18 +98,23 @@ export const recordAt = computed<number>(() => {
 
 // --- how it is drawn ---
 
+/** A number of the address, within limits; null where there is none. */
+function numberIn(name: string, least: number, most: number): number | null {
+  const number = Number(param(name));
+  return Number.isFinite(number) && number >= least ? Math.min(number, most) : null;
+}
+
 export const method = inAddress("method", METHODS);
 export const dims = inAddress("dims", [["2", "2D", "2 dimensions (2)"], ["3", "3D", "3 dimensions (3)"]], "3");
 export const metric = inAddress("metric", [["euclidean", "Euclid"], ["cosine", "Cosine"]]);
-export const neighbourhood = computed<number>(() => {
-  const number = Number(param("near"));
-  return Number.isFinite(number) && number >= 2 ? Math.min(number, 1000) : method.chosen === "umap" ? 15 : 30;
-});
+export const neighbourhood = computed(() => numberIn("near", 2, 1000) ?? (method.chosen === "umap" ? 15 : 30));
 export const holdAxes = signal(false);
 export const spriteMode = signal<SpriteMode>("auto");
 export const isTable = signal(false);
+export const isTurning = signal(false);
+/** With what points are selected. */
+export const shape = signal<"box" | "lasso">("box");
 
-/** Which axes are drawn across, up and in depth. */
 export const axes = computed<readonly number[]>(() => {
   const known = coordinates.value?.perPoint ?? 3;
   const wanted = param("axes").split(",").map(Number);
@@ -125,14 +125,13 @@ export const axes = computed<readonly number[]>(() => {
   });
 });
 
-/** Where points are drawn; null until there is something. */
 export const drawn = computed<Float32Array | null>(() => {
   const [here, found] = [loaded.value, coordinates.value];
   if (here === null || found?.record !== here.record) return null;
   return fitPlaces(found.values, found.perPoint, axes.value, here.embedding.hasPlace);
 });
 
-const columns = computed(() => loaded.value?.embedding.columns ?? []);
+export const columns = computed<readonly Column[]>(() => loaded.value?.embedding.columns ?? []);
 
 /** The column that the address names; without a name the first that tells kinds apart, or the first of all. */
 export const colourColumn = computed<string | null>(() => {
@@ -155,14 +154,9 @@ export function valuesOfColumn(name: string | null): readonly string[] | null {
 
 export const colouring = computed<Colouring>(() => colouringOf(valuesOfColumn(colourColumn.value)));
 
-/** What a point is called. */
 export function labelOf(point: number): string {
   return valuesOfColumn(labelColumn.value)?.[point] ?? `point ${point}`;
 }
-
-/** What is searched for, and in which column; an empty text is all of them. */
-export const query = computed<string>(() => param("find"));
-export const queryColumn = computed<string>(() => param("in"));
 
 /** Where from it is looked at, as the address says it. */
 export const cameraText = computed<string>(() => param("cam"));
@@ -184,19 +178,15 @@ export const hovered = signal<number | null>(null);
 export const isolated = signal<readonly number[] | null>(null);
 /** Only points of these kinds are shown; an empty set shows all. */
 export const isolatedNames = signal<ReadonlySet<string>>(new Set());
-export const numNeighbours = computed<number>(() => {
-  const wanted = Number(param("k"));
-  return Number.isInteger(wanted) && wanted >= 1 ? Math.min(wanted, 200) : 10;
-});
+export const numNeighbours = computed(() => numberIn("k", 1, 200) ?? 10);
 
 export const neighbours = computed<readonly Neighbour[]>(() => {
   const [here, point] = [loaded.value, focus.value];
-  if (here === null || point === null || point >= here.embedding.numPoints) return [];
+  if (here === null || point === null) return [];
   const { matrix, numDims, hasPlace } = here.embedding;
   return nearestTo(matrix, numDims, hasPlace, point, numNeighbours.value, metric.chosen);
 });
 
-/** Which points are drawn. */
 export const shown = computed<Int32Array>(() => {
   const here = loaded.value;
   if (here === null) return new Int32Array(0);
@@ -223,8 +213,6 @@ export const selectionNote = signal("");
 export function choosePlace(next: EmbeddingPlace): void {
   setParams({ embedding: next.name, run: next.runId, step: null, selection: null, point: null });
 }
-
-// --- Coordinates as they are drawn: around the origin and within one of it, whatever they were.
 
 /** How far out the drawing reaches: all but the last of many points. */
 const REACH = 0.995;
@@ -255,7 +243,6 @@ export function fitPlaces(
   return places;
 }
 
-/** The mean of an axis. */
 function middleOf(coordinates: Float32Array, perPoint: number, axis: number, hasPlace: Uint8Array): number {
   if (axis >= perPoint) return 0;
   let [sum, count] = [0, 0];
@@ -327,4 +314,148 @@ function cosineTo(from: Float32Array): Measure {
     const both = length * Math.sqrt(square);
     return both === 0 ? 1 : Math.max(0, 1 - along / both);
   };
+}
+
+// --- What can be done with points: choose, add, isolate, save, take along.
+
+export function select(points: readonly number[]): void {
+  selected.value = [...new Set(points)].sort((a, b) => a - b);
+}
+
+export function addToSelection(points: readonly number[]): void {
+  select([...selected.peek(), ...points]);
+}
+
+export function toggleSelected(point: number): void {
+  const now = selected.peek();
+  select(now.includes(point) ? now.filter((one) => one !== point) : [...now, point]);
+}
+
+/** With its embedding: another one has other points. */
+export function look(point: number | null): void {
+  const here = loaded.peek();
+  if (point === null || here === null) setParams({ point: null });
+  else setParams({ embedding: here.place.name, run: here.place.runId, point: String(point) });
+}
+
+/** First the point, then the selection. False where nothing was chosen. */
+export function clearChoice(): boolean {
+  if (focus.peek() !== null) {
+    look(null);
+    return true;
+  }
+  if (selected.peek().length === 0) return false;
+  batch(() => {
+    selected.value = [];
+    selectionNote.value = "";
+    setParams({ selection: null });
+  });
+  return true;
+}
+
+/** Show only the points of one kind; together with others where it is added; all of them the second time. */
+export function isolateName(name: string, isAdded: boolean): void {
+  const now = isolatedNames.peek();
+  const next = new Set(isAdded ? now : []);
+  if (now.has(name) && (isAdded || now.size === 1)) next.delete(name);
+  else next.add(name);
+  isolatedNames.value = next;
+}
+
+export function showAll(): void {
+  batch(() => {
+    isolated.value = null;
+    isolatedNames.value = new Set();
+  });
+}
+
+/** A sentence where it could not be kept; empty where it was. */
+export function saveSelection(name: string): string {
+  return changeSaved((saved) => saved.set(name.trim(), selected.peek()), name.trim());
+}
+
+export function forgetSelection(name: string): void {
+  changeSaved((saved) => saved.delete(name), null);
+}
+
+function changeSaved(change: (saved: Map<string, readonly number[]>) => unknown, shown: string | null): string {
+  const next = new Map(saved.peek());
+  change(next);
+  const fault = keepSelections(keyOf(loaded.peek()!.place), next);
+  if (fault !== "") return fault;
+  saved.value = next;
+  setParams({ selection: shown });
+  return "";
+}
+
+/** As a file with index, labels and coordinates. */
+export function downloadPoints(points: readonly number[]): void {
+  const [{ place, record, step, embedding }, found] = [loaded.peek()!, coordinates.peek()];
+  const { columns } = embedding;
+  const axes = found?.record === record ? [...Array(found.perPoint).keys()] : [];
+  const header = ["index", ...columns.map(({ name }) => name), ...axes.map((axis) => `${found!.method}_${axis + 1}`)];
+  const rows = points.map((point) => [
+    point,
+    ...columns.map(({ values }) => values[point]!),
+    ...axes.map((axis) => found!.values[point * axes.length + axis]!),
+  ]);
+  save(fileName([place.name, ...(step === null ? [] : ["step", step])], "csv"), toCsv([header, ...rows]), "text/csv");
+}
+
+export function indicesText(points: readonly number[]): string {
+  return `[${points.join(", ")}]`;
+}
+
+// --- Selections that were given a name: remembered by the browser, for each embedding its own.
+
+export type Selections = ReadonlyMap<string, readonly number[]>;
+
+/** Browsers remember some five million characters for a page in all. */
+const MOST_CHARACTERS = 500_000;
+
+export function recallSelections(embedding: string): Selections {
+  try {
+    const pairs = JSON.parse(recall(memoryOf(embedding)) ?? "[]") as [name: string, ranges: string][];
+    return new Map(pairs.map(([name, ranges]) => [name, readRanges(ranges)]));
+  } catch {
+    // What cannot be read is not there.
+    return new Map();
+  }
+}
+
+/** A sentence where they are too many to remember; empty where all is well. */
+function keepSelections(embedding: string, selections: Selections): string {
+  const text = JSON.stringify([...selections].map(([name, points]) => [name, writeRanges(points)]));
+  if (text.length > MOST_CHARACTERS) return "Too many points to remember: download them instead.";
+  remember(memoryOf(embedding), text);
+  return "";
+}
+
+function memoryOf(embedding: string): string {
+  return `selections ${embedding}`;
+}
+
+/** Rising numbers as `0-5,7,9-12`. */
+export function writeRanges(points: readonly number[]): string {
+  const sorted = [...new Set(points)].sort((a, b) => a - b);
+  const parts: string[] = [];
+  for (let at = 0; at < sorted.length; at++) {
+    const first = sorted[at]!;
+    while (sorted[at + 1] === sorted[at]! + 1) at++;
+    parts.push(sorted[at] === first ? String(first) : `${first}-${sorted[at]!}`);
+  }
+  return parts.join(",");
+}
+
+const MOST_POINTS = 10_000_000;
+
+export function readRanges(text: string): number[] {
+  const points: number[] = [];
+  for (const part of text.split(",")) {
+    const range = /^(\d+)(?:-(\d+))?$/.exec(part);
+    if (range === null) continue;
+    const [first, last] = [Number(range[1]), Number(range[2] ?? range[1])];
+    for (let point = first; point <= last && points.length < MOST_POINTS; point++) points.push(point);
+  }
+  return points;
 }

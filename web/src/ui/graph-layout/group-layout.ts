@@ -15,18 +15,23 @@ import { alignColumns, orderLayers } from "./order";
 import { stackRows } from "./rows";
 import { traceWires } from "./trace";
 
-/** All that runs between two ends: children of the group or, with -1, the outside. */
+/** What an op gives from a child of the group to another; -1 is the outside. */
 export interface Wire {
+  readonly source: number;
   readonly from: number;
   readonly to: number;
-  /** The ops that made what runs through it; just one where an end is the outside. */
-  readonly sources: readonly number[];
-  readonly edges: readonly number[];
-  readonly stepsBefore: number;
-  readonly stepsAfter: number;
+  readonly edges: number[];
   readonly isCondition: boolean;
-  /** Wires between the same ends in other lanes run beside each other. */
-  readonly lane?: number;
+  readonly lane: number;
+}
+
+export interface Steps {
+  /** For each node how many ops lie on the longest way to it, itself included. */
+  readonly before: Int32Array;
+  /** The same for the longest way from it. */
+  readonly after: Int32Array;
+  /** The edges of one longest way of all. */
+  readonly longest: ReadonlySet<number>;
 }
 
 /** A layout with its ports: for each op whose value crosses the border, where. */
@@ -49,11 +54,13 @@ export function layOutGroup(
   graph: LayoutGraph,
   group: number,
   wires: readonly Wire[],
+  steps: Steps,
   inner: Inner,
 ): LaidOut {
   const { nodes } = graph;
   const draft = new Draft(graph, group, inner);
-  for (const wire of wires) draft.addWire(wire);
+  for (const wire of wires) draft.addWire(wire, steps);
+  draft.findHeads();
   findRanks(draft.vertices, draft.lines);
   if (graph.hasLongLines !== true) {
     draft.shortenFanOut();
@@ -67,7 +74,7 @@ export function layOutGroup(
   const isRoot = nodes[group]!.parent < 0;
   const top = isRoot ? 0 : SIZES.header;
   const width = draft.shiftIntoFrame(layers, isRoot ? SIZES.padding : nodes[group]!.titleWidth);
-  const { height, bends } = stackRows(layers, top, isRoot ? 0 : SIZES.padding, graph.mostBend ?? MOST_BEND);
+  const height = stackRows(layers, top, isRoot ? 0 : SIZES.padding, graph.mostBend ?? MOST_BEND);
   return {
     layout: {
       id,
@@ -76,7 +83,7 @@ export function layOutGroup(
       height,
       boxes: draft.boxes(),
       chips: draft.chips(),
-      wires: traceWires(layers, bends, height),
+      wires: traceWires(layers, height),
     },
     inPorts: draft.ports("in"),
     outPorts: draft.ports("out"),
@@ -87,6 +94,7 @@ class Draft {
   readonly vertices: Vertex[] = [];
   readonly lines: Line[] = [];
   private readonly vertexOf = new Map<string, Vertex>();
+  private readonly lineOf = new Map<string, Line>();
   private readonly nodes: readonly LayoutNode[];
   /** Values that leave by the port of another. */
   private readonly portOf = new Map<number, Vertex>();
@@ -124,33 +132,46 @@ class Draft {
     return obtain(this.vertexOf, `${kind} ${source}`, () => this.add({ kind, source, order, isPinned: true, width: 16, center: 8 }));
   }
 
-  addWire({ from: start, to: end, sources, edges, stepsBefore, stepsAfter, isCondition, lane = 0 }: Wire): void {
-    const source = sources[0]!;
+  /** What meets the same ports, or the same closed boxes, is one line. */
+  addWire({ source, from: start, to: end, edges, isCondition, lane }: Wire, { before, after, longest }: Steps): void {
     const from = start < 0 ? this.port("in", source) : this.vertexOf.get(`${start}`)!;
     const to = end < 0 ? this.port("out", source) : this.vertexOf.get(`${end}`)!;
-    const line = new Line({
-      from,
-      to,
-      sources,
-      edges,
-      stepsBefore,
-      stepsAfter,
-      isBack: from.order >= to.order,
-      leaves: this.inner(from.child)?.outPorts.get(source) ?? from.center,
-      reaches: to.kind === "open" ? (this.inner(to.child)?.inPorts.get(source) ?? to.center) : null,
-      wantsLabel: !isCondition && this.isTelling(from, to, source),
-      isCondition,
-      slot: this.slotOf(edges, end),
-      words: edges.reduce((most, edge) => Math.max(most, this.graph.words[edge]!), 0),
-      lane,
+    const [outPort, inPort] = [this.inner(start)?.outPorts.get(source), this.inner(end)?.inPorts.get(source)];
+    const line = obtain(this.lineOf, `${from.index} ${outPort} ${to.index} ${inPort} ${lane} ${isCondition}`, () => {
+      const made = new Line({
+        from,
+        to,
+        sources: [],
+        edges: [],
+        isBack: from.order >= to.order,
+        leaves: outPort ?? from.center,
+        reaches: to.kind === "open" ? (inPort ?? to.center) : null,
+        wantsLabel: !isCondition && this.isTelling(from, to, source),
+        isCondition,
+        lane,
+      });
+      this.lines.push(made);
+      return made;
     });
-    this.lines.push(line);
+    line.sources.push(source);
+    for (const edge of edges) {
+      line.edges.push(edge);
+      if (isCondition) continue;
+      // Where two ways are equally long, both ends must choose the same one.
+      const bonus = longest.has(edge) ? 0.5 : 0;
+      line.stepsBefore = Math.max(line.stepsBefore, before[source]! + bonus);
+      line.stepsAfter = Math.max(line.stepsAfter, after[this.graph.edges[2 * edge + 1]!]! + bonus);
+    }
   }
 
-  /** Which argument of the box it is; -1 where that does not matter, or the reader is not seen. */
-  private slotOf(edges: readonly number[], end: number): number {
-    const slots = edges.filter((edge) => this.graph.edges[2 * edge + 1] === end).map((edge) => this.graph.slots[edge]!);
-    return slots.length === 0 ? -1 : Math.min(...slots);
+  /** Which argument of its box each line is, -1 where that does not matter or the reader is not seen, and its words. */
+  findHeads(): void {
+    const { edges: ends, slots, words } = this.graph;
+    for (const line of this.lines) {
+      const own = line.edges.filter((edge) => ends[2 * edge + 1] === line.to.child).map((edge) => slots[edge]!);
+      line.slot = own.length === 0 ? -1 : Math.min(...own);
+      line.words = line.edges.reduce((most, edge) => Math.max(most, words[edge]!), 0);
+    }
   }
 
   /** Whether a shape is worth writing: it is new, or what it comes from is not seen. */
@@ -267,8 +288,6 @@ function bodyOf({ body }: LayoutNode): Size {
   return body ?? { width: SIZES.bodyWidth, height: SIZES.bodyHeight };
 }
 
-// --- Which readers of one value are too many and too far to be drawn to.
-
 /** Of the readers of one value, those to be given a chip of their own: never the nearest. */
 function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number): Line[] {
   const readers = fan.filter((line) => line.to.kind !== "out" && !line.isBack && !line.isCondition);
@@ -276,8 +295,6 @@ function farReaders(fan: readonly Line[], fewReaders: number, nearRanks: number)
   readers.sort((a, b) => a.to.rank - b.to.rank);
   return readers.slice(1).filter((line) => line.to.rank - line.from.rank > nearRanks);
 }
-
-// --- Say which layer each box of a group stands in.
 
 /** From this many readers on, a line that runs past many layers is there anyway. */
 const WIDE_FAN = 6;

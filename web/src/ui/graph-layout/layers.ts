@@ -36,22 +36,21 @@ export class Vertex {
 export class Line {
   from!: Vertex;
   to!: Vertex;
-  readonly sources!: readonly number[];
-  readonly edges!: readonly number[];
+  readonly sources!: number[];
+  readonly edges!: number[];
   readonly isBack: boolean = false;
   /** How many ops lie on the longest way from the model's inputs to here, and from here to its outputs. */
-  readonly stepsBefore: number = 0;
-  readonly stepsAfter: number = 0;
+  stepsBefore = 0;
+  stepsAfter = 0;
   leaves!: number;
   reaches: number | null = null;
   wantsLabel = false;
   /** It carries no tensor: a value decided that its end ran. */
   readonly isCondition: boolean = false;
   /** Which argument of its reader it is, and how far to the right it belongs for that, from 0 to 1. */
-  readonly slot: number = -1;
+  slot = -1;
   share: number | null = null;
-  /** How wide the words at its head are. */
-  readonly words: number = 0;
+  words = 0;
   /** Lines between the same ends in other lanes run beside each other. */
   readonly lane: number = 0;
   wordSide: "left" | "right" = "right";
@@ -67,6 +66,16 @@ export interface Piece {
   readonly lower: Vertex;
   readonly line: Line;
   isMain: boolean;
+  /** Where it moves sideways; null where it is straight. */
+  bend: Bend | null;
+}
+
+/** The band in which a line moves sideways: between `top` and `bottom` nothing else stands in its way. */
+export interface Bend {
+  readonly fromX: number;
+  readonly toX: number;
+  top: number;
+  bottom: number;
 }
 
 /** Where a piece meets its upper and its lower vertex, from their lefts. */
@@ -83,11 +92,13 @@ export interface Run {
   readonly line: Line;
   readonly pieces: readonly Piece[];
   readonly column: readonly Vertex[];
+  /** Of one that runs back: in the gap below its start, and in the gap above its end. */
+  turnBelow: Bend | null;
+  turnAbove: Bend | null;
 }
 
 export interface Layers {
   readonly vertices: readonly Vertex[];
-  /** The vertices of each rank, from left to right. */
   readonly rows: Vertex[][];
   readonly pieces: readonly Piece[];
   readonly runs: readonly Run[];
@@ -115,7 +126,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
     const ends = `${upper.kind === "bend" ? "" : line.leaves} ${lower.index} ${line.reaches ?? ""}`;
     const name = `${upper.index} ${ends} ${laneOf(line)}`;
     return obtain(known, name, () => {
-      const found = { upper, lower, line, isMain: false };
+      const found = { upper, lower, line, isMain: false, bend: null };
       pieces.push(found);
       return found;
     });
@@ -127,7 +138,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
         column.push(bend(`back ${index} ${rank}`, line, rank));
       }
       const way = column.slice(1).map((lower, at) => piece(column[at]!, lower, line));
-      runs.push({ line, pieces: way, column });
+      runs.push({ line, pieces: way, column, turnBelow: null, turnAbove: null });
       continue;
     }
     const way: Piece[] = [];
@@ -138,7 +149,7 @@ export function makeLayers(boxes: readonly Vertex[], lines: readonly Line[]): La
       upper = lower;
     }
     way.push(piece(upper, line.to, line));
-    runs.push({ line, pieces: way, column: [] });
+    runs.push({ line, pieces: way, column: [], turnBelow: null, turnAbove: null });
   }
   markMainLine(runs);
   return { vertices, pieces, runs, rows: [], above: groupBy(pieces, ({ lower }) => lower), below: groupBy(pieces, ({ upper }) => upper) };

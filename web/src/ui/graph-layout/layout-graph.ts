@@ -47,6 +47,8 @@ export interface LayoutGraph {
   readonly slots: readonly number[];
   /** For each edge how wide the words at its head are. */
   readonly words: readonly number[];
+  /** For each edge which lane it runs in: those between the same ends in other lanes run beside each other. */
+  readonly lanes?: readonly number[];
   /** Is every line drawn, however far it goes? Else chips stand for the ends of long ones. */
   readonly hasLongLines?: boolean;
   /** How high the band is in which a line moves sideways, at most. */
@@ -96,12 +98,10 @@ export interface GroupLayout extends Size {
   readonly wires: readonly PlacedWire[];
 }
 
-/** How wide a chip is for its text. */
 export function chipWidth(text: string): number {
   return Math.min(SIZES.widestChip, Math.ceil(textWidth(text)) + 16);
 }
 
-/** The chips of a node that are shown. */
 export function shownChips(node: GraphNode, showBuffers: boolean): Chip[] {
   const chips = node.chips.filter((chip) => chip.kind !== "buffer" || showBuffers);
   if (chips.length <= 4) return chips;

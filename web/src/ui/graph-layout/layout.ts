@@ -1,7 +1,7 @@
 /** Questions to the layout and its answers, whether it runs in a worker or in the page. */
 import { obtain } from "../../data/collections";
 import { messageOf } from "../../data/message-of";
-import { type LaidOut, layOutGroup, type Wire } from "./group-layout";
+import { type LaidOut, layOutGroup, type Steps, type Wire } from "./group-layout";
 import type { GroupLayout, LayoutGraph } from "./layout-graph";
 
 /** Which groups are open; with the graph where it is another than the one before. */
@@ -45,32 +45,18 @@ export class LayoutDesk {
   }
 }
 
-// --- Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache.
-
 /** Layouts are kept for as many groups and states as this; then the oldest go. */
 const MOST_KEPT = 20_000;
 
-/** A wire of one group: from a child, or from outside (-1), to a child, or to the outside (-1). */
-interface LocalWire {
-  readonly source: number;
-  readonly from: number;
-  readonly to: number;
-  readonly edges: number[];
-  readonly isCondition: boolean;
-}
-
 export interface LayoutAnswer {
-  /** The layout of the root. */
   readonly root: number;
   /** Those that were made for this picture; the others of it were handed out before. */
   readonly fresh: readonly GroupLayout[];
 }
 
-/** The same with everything still to be filled in. */
-type Draft<Made> = { -readonly [Name in keyof Made]: Made[Name] extends readonly number[] ? number[] : Made[Name] };
-
+/** Lay out the open groups of a pass, one group's inside at a time, from the inside out, with a cache. */
 export class Layouter {
-  private readonly wires: LocalWire[][];
+  private readonly wires: Wire[][];
   private readonly steps: Steps;
   private readonly indexOf: ReadonlyMap<string, number>;
   private readonly cache = new Map<string, LaidOut>();
@@ -97,7 +83,9 @@ export class Layouter {
       const signature = `${group}(${inside.filter((part) => part !== "").join(",")})`;
       let laidOut = this.cache.get(signature);
       if (laidOut === undefined) {
-        laidOut = this.layOutOne(group, (child) => done.get(child)?.laidOut);
+        this.numMade += 1;
+        const inner = (child: number): LaidOut | undefined => done.get(child)?.laidOut;
+        laidOut = layOutGroup(this.numMade, this.graph, group, this.wires[group]!, this.steps, inner);
         if (this.cache.size >= MOST_KEPT) this.cache.delete(this.cache.keys().next().value!);
         this.cache.set(signature, laidOut);
         fresh.push(laidOut.layout);
@@ -120,44 +108,20 @@ export class Layouter {
     }
     return found.reverse();
   }
-
-  private layOutOne(group: number, inner: (child: number) => LaidOut | undefined): LaidOut {
-    const wires = new Map<string, Draft<Wire>>();
-    for (const { source, from, to, edges, isCondition } of this.wires[group]!) {
-      // What meets the same ports, or the same closed boxes, is one wire.
-      const start = from < 0 ? `port ${source}` : (inner(from)?.outPorts.get(source) ?? "");
-      const end = to < 0 ? `port ${source}` : (inner(to)?.inPorts.get(source) ?? "");
-      const name = `${from} ${start} > ${to} ${end}${isCondition ? "?" : ""}`;
-      const wire = obtain(wires, name, (): Draft<Wire> => ({ from, to, sources: [], edges: [], stepsBefore: 0, stepsAfter: 0, isCondition }));
-      wire.sources.push(source);
-      for (const edge of edges) wire.edges.push(edge);
-      if (!isCondition) this.addSteps(wire, source, edges);
-    }
-    this.numMade += 1;
-    return layOutGroup(this.numMade, this.graph, group, [...wires.values()], inner);
-  }
-
-  private addSteps(wire: Draft<Wire>, source: number, edges: readonly number[]): void {
-    for (const edge of edges) {
-      // Where two ways are equally long, both ends must choose the same one.
-      const bonus = this.steps.longest.has(edge) ? 0.5 : 0;
-      wire.stepsBefore = Math.max(wire.stepsBefore, this.steps.before[source]! + bonus);
-      wire.stepsAfter = Math.max(wire.stepsAfter, this.steps.after[this.graph.edges[2 * edge + 1]!]! + bonus);
-    }
-  }
 }
 
 /** For each group what its children hand each other, take from outside and give away, by the op that made it. */
-function localWires(graph: LayoutGraph): LocalWire[][] {
-  const wires: LocalWire[][] = graph.nodes.map(() => []);
-  const known = new Map<string, LocalWire>();
+function localWires(graph: LayoutGraph): Wire[][] {
+  const wires: Wire[][] = graph.nodes.map(() => []);
+  const known = new Map<string, Wire>();
   const depth: number[] = [];
   for (const node of graph.nodes) depth.push(node.parent < 0 ? 0 : depth[node.parent]! + 1);
   const add = (group: number, source: number, from: number, to: number, edge: number): void => {
     const isCondition = edge >= graph.firstCondition;
-    const name = `${group} ${source} ${from} ${to}${isCondition ? "?" : ""}`;
+    const lane = graph.lanes?.[edge] ?? 0;
+    const name = `${group} ${source} ${from} ${to} ${lane}${isCondition ? "?" : ""}`;
     const wire = obtain(known, name, () => {
-      const made: LocalWire = { source, from, to, edges: [], isCondition };
+      const made: Wire = { source, from, to, edges: [], isCondition, lane };
       wires[group]!.push(made);
       return made;
     });
@@ -181,18 +145,8 @@ function localWires(graph: LayoutGraph): LocalWire[][] {
   return wires;
 }
 
-// --- The longest way through the whole graph, so that the main line goes on through groups as it came in.
-
-interface Steps {
-  /** For each node how many ops lie on the longest way to it, itself included. */
-  readonly before: Int32Array;
-  /** The same for the longest way from it. */
-  readonly after: Int32Array;
-  /** The edges of one longest way of all. */
-  readonly longest: ReadonlySet<number>;
-}
-
-export function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
+/** The longest way through the whole graph, so that the main line goes on through groups as it came in. */
+function countSteps({ nodes, edges, firstCondition }: LayoutGraph): Steps {
   const before = new Int32Array(nodes.length).fill(1);
   const after = new Int32Array(nodes.length).fill(1);
   const comesFrom = new Int32Array(nodes.length).fill(-1);

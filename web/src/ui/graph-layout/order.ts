@@ -185,34 +185,32 @@ function crosses(one: Piece, other: Piece, place: Float64Array): boolean {
   return above * below < 0;
 }
 
-/** `right` stands at least `distance` to the right of `left`. */
-interface Constraint {
-  readonly left: number;
-  readonly right: number;
+/** How far from another block one stands at least. */
+interface Bound {
+  readonly other: number;
   readonly distance: number;
 }
 
+/** For each block those at its left, and those at its right. */
+interface Bounds {
+  readonly before: readonly Bound[][];
+  readonly after: readonly Bound[][];
+}
+
 /** A line between two blocks: it is straight when position + `here` equals the other's position + `there`. */
-interface Pull {
-  readonly other: number;
-  readonly distance: number;
+interface Pull extends Bound {
   readonly weight: number;
 }
 
 function placeBlocks(layers: Layers, blocks: Blocks): void {
   const { blockOf, shift, numBlocks } = blocks;
-  const constraints = findConstraints(layers, blocks);
-  const after: Constraint[][] = Array.from({ length: numBlocks }, () => []);
-  const before: Constraint[][] = Array.from({ length: numBlocks }, () => []);
-  for (const constraint of constraints) {
-    after[constraint.left]!.push(constraint);
-    before[constraint.right]!.push(constraint);
-  }
-  const order = leftToRight(after, before);
+  const bounds = findBounds(layers, blocks);
+  const { before, after } = bounds;
+  const order = leftToRight(bounds);
   const position = new Float64Array(numBlocks);
   for (const block of order) {
-    for (const { left, distance } of before[block]!) {
-      position[block] = Math.max(position[block]!, position[left]! + distance);
+    for (const { other, distance } of before[block]!) {
+      position[block] = Math.max(position[block]!, position[other]! + distance);
     }
   }
   const pulls = findPulls(layers, blocks);
@@ -220,8 +218,8 @@ function placeBlocks(layers: Layers, blocks: Blocks): void {
     const blocksInTurn = sweep % 2 === 0 ? order.toReversed() : order;
     for (const block of blocksInTurn) {
       if (pulls[block]!.length === 0) continue;
-      const low = Math.max(-Infinity, ...before[block]!.map((c) => position[c.left]! + c.distance));
-      const high = Math.min(Infinity, ...after[block]!.map((c) => position[c.right]! - c.distance));
+      const low = Math.max(-Infinity, ...before[block]!.map((c) => position[c.other]! + c.distance));
+      const high = Math.min(Infinity, ...after[block]!.map((c) => position[c.other]! - c.distance));
       position[block] = Math.max(low, Math.min(high, wantedPosition(pulls[block]!, position)));
     }
   }
@@ -230,32 +228,31 @@ function placeBlocks(layers: Layers, blocks: Blocks): void {
   }
 }
 
-function findConstraints(layers: Layers, { blockOf, shift }: Blocks): Constraint[] {
-  const constraints: Constraint[] = [];
+function findBounds(layers: Layers, { blockOf, shift, numBlocks }: Blocks): Bounds {
+  const [before, after] = [0, 1].map(() => Array.from({ length: numBlocks }, (): Bound[] => []));
   for (const row of layers.rows) {
-    for (let index = 1; index < row.length; index += 1) {
-      const [left, right] = [row[index - 1]!, row[index]!];
+    for (const [index, right] of row.entries()) {
+      const left = row[index - 1];
+      if (left === undefined) continue;
       const isNarrow = left.kind === "bend" || right.kind === "bend" || left.height === 0 || right.height === 0;
       const gap = left.width + (isNarrow ? BEND_GAP : BOX_GAP);
-      constraints.push({
-        left: blockOf[left.index]!,
-        right: blockOf[right.index]!,
-        distance: shift[left.index]! + gap - shift[right.index]!,
-      });
+      const distance = shift[left.index]! + gap - shift[right.index]!;
+      after![blockOf[left.index]!]!.push({ other: blockOf[right.index]!, distance });
+      before![blockOf[right.index]!]!.push({ other: blockOf[left.index]!, distance });
     }
   }
-  return constraints;
+  return { before: before!, after: after! };
 }
 
 /** Blocks sorted so that each comes after all at its left. Blocks do not cross, so that there is no cycle. */
-function leftToRight(after: readonly Constraint[][], before: readonly Constraint[][]): number[] {
+function leftToRight({ before, after }: Bounds): number[] {
   const missing = before.map((list) => list.length);
   const order = missing.flatMap((count, block) => (count === 0 ? [block] : []));
   // What is pushed on the way is visited too.
   for (const block of order) {
-    for (const { right } of after[block]!) {
-      missing[right] = missing[right]! - 1;
-      if (missing[right] === 0) order.push(right);
+    for (const { other } of after[block]!) {
+      missing[other] = missing[other]! - 1;
+      if (missing[other] === 0) order.push(other);
     }
   }
   return order;

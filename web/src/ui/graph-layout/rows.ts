@@ -1,29 +1,13 @@
 /** Give every box of a group its place from top to bottom: as high as what is above it allows, not layer by layer. */
-import { type Layers, lowerOffset, type Piece, type Run, upperOffset, type Vertex } from "./layers";
+import { type Bend, type Layers, lowerOffset, type Run, upperOffset, type Vertex } from "./layers";
 
 const BOX_GAP = 16;
 const LABEL_GAP = 24;
 const ARROW = 10;
 
-/** The band in which a line moves sideways: between `top` and `bottom` nothing else stands in its way. */
-export interface Bend {
-  readonly fromX: number;
-  readonly toX: number;
-  top: number;
-  bottom: number;
-}
-
-/** Bends of pieces, and of the two turns of a line that runs back. */
-export interface Bends {
-  readonly ofPiece: ReadonlyMap<Piece, Bend>;
-  readonly turnBelow: ReadonlyMap<Run, Bend>;
-  readonly turnAbove: ReadonlyMap<Run, Bend>;
-}
-
-/** Sets `y` of every vertex. `mostBend`: how high the band of a line that moves far sideways may be. */
-export function stackRows(layers: Layers, top: number, padding: number, mostBend: number): { height: number; bends: Bends } {
-  const found = { ofPiece: new Map<Piece, Bend>(), turnBelow: new Map<Run, Bend>(), turnAbove: new Map<Run, Bend>() };
-  const gaps = findBends(layers, found);
+/** Sets `y` of every vertex, and the bends; returns the height. `mostBend`: how high the band of a line that moves far sideways may be. */
+export function stackRows(layers: Layers, top: number, padding: number, mostBend: number): number {
+  const gaps = findBends(layers);
   const skyline = new Skyline(top);
   const labelled = new Set(layers.runs.filter(({ line }) => line.wantsLabel).map(({ line }) => line.from));
   for (const [rank, row] of layers.rows.entries()) {
@@ -34,32 +18,28 @@ export function stackRows(layers: Layers, top: number, padding: number, mostBend
   const height = skyline.highest() + padding;
   for (const vertex of layers.vertices) if (vertex.kind === "out") vertex.y = height;
   sinkLow(layers, gaps, height, labelled);
-  return { height, bends: found };
+  return height;
 }
 
 /** The bends in the gap above each row, and at last in the one below them all. */
-function findBends(layers: Layers, found: Record<"turnBelow" | "turnAbove", Map<Run, Bend>> & { ofPiece: Map<Piece, Bend> }): Bend[][] {
+function findBends(layers: Layers): Bend[][] {
   const gaps: Bend[][] = [...layers.rows.map(() => []), []];
   for (const piece of layers.pieces) {
     const [fromX, toX] = [piece.upper.x + upperOffset(piece), piece.lower.x + lowerOffset(piece)];
     if (Math.abs(fromX - toX) < 0.75) continue;
-    const bend = { fromX, toX, top: 0, bottom: 0 };
-    found.ofPiece.set(piece, bend);
-    gaps[piece.lower.rank]!.push(bend);
+    piece.bend = { fromX, toX, top: 0, bottom: 0 };
+    gaps[piece.lower.rank]!.push(piece.bend);
   }
   for (const run of layers.runs) {
     const [first, last] = [run.column.at(0), run.column.at(-1)];
     if (first === undefined || last === undefined) continue;
-    // A line that runs back turns in the gap below its start and in the gap above its end.
     const { from, to, leaves, reaches } = run.line;
-    const below = { fromX: from.x + leaves, toX: last.x + last.center, top: 0, bottom: 0 };
-    const above = { fromX: first.x + first.center, toX: to.x + (reaches ?? to.center), top: 0, bottom: 0 };
-    found.turnAbove.set(run, above);
     if (!isCorner(run)) {
-      found.turnBelow.set(run, below);
-      gaps[from.rank + 1]!.push(below);
+      run.turnBelow = { fromX: from.x + leaves, toX: last.x + last.center, top: 0, bottom: 0 };
+      gaps[from.rank + 1]!.push(run.turnBelow);
     }
-    gaps[to.rank]!.push(above);
+    run.turnAbove = { fromX: first.x + first.center, toX: to.x + (reaches ?? to.center), top: 0, bottom: 0 };
+    gaps[to.rank]!.push(run.turnAbove);
   }
   return gaps;
 }
@@ -143,7 +123,6 @@ class Skyline {
     this.bottoms = [top];
   }
 
-  /** The lowest point between two places. */
   over(left: number, right: number): number {
     let lowest = -Infinity;
     for (let at = this.find(left); at < this.starts.length && this.starts[at]! < right; at += 1) {
@@ -170,7 +149,6 @@ class Skyline {
     return this.bottoms.reduce((most, bottom) => Math.max(most, bottom), -Infinity);
   }
 
-  /** The stretch that a place is in. */
   private find(x: number): number {
     let [low, high] = [0, this.starts.length - 1];
     while (low < high) {

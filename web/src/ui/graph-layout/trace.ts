@@ -1,15 +1,15 @@
 /** Turn lines with their bends into paths to draw. */
-import type { Layers, Line, Run, Vertex } from "./layers";
+import type { Bend, Layers, Line, Run, Vertex } from "./layers";
 import type { LabelPlace, PlacedWire } from "./layout-graph";
-import { type Bend, type Bends, isCorner } from "./rows";
+import { isCorner } from "./rows";
 
-export function traceWires(layers: Layers, bends: Bends, height: number): PlacedWire[] {
-  const labels = new Labels(layers, bends);
+export function traceWires(layers: Layers, height: number): PlacedWire[] {
+  const labels = new Labels(layers);
   // The main line is labelled rather than a side line of the same source.
   const runs = [...layers.runs].sort((a, b) => Number(isMain(b)) - Number(isMain(a)));
   return runs.map((run) => {
     const { line } = run;
-    const path = line.isBack ? backPath(run, bends) : forwardPath(run, bends, height);
+    const path = line.isBack ? backPath(run) : forwardPath(run, height);
     return {
       path,
       edges: line.edges,
@@ -17,16 +17,14 @@ export function traceWires(layers: Layers, bends: Bends, height: number): Placed
       hasTail: isClosed(line.from),
       hasHead: isClosed(line.to),
       label: line.wantsLabel && !line.isBack ? labels.place(startX(line), startY(line)) : null,
-      words: wordsPlace(run, bends, path),
+      words: wordsPlace(run, path),
     };
   });
 }
 
-function wordsPlace(run: Run, bends: Bends, path: readonly number[]): LabelPlace | null {
-  const { line } = run;
+function wordsPlace({ line, turnAbove }: Run, path: readonly number[]): LabelPlace | null {
   if (line.to.kind !== "box") return null;
-  const above = bends.turnAbove.get(run);
-  if (above !== undefined) return { x: above.fromX, y: above.bottom + 6, side: "right" };
+  if (turnAbove !== null) return { x: turnAbove.fromX, y: turnAbove.bottom + 6, side: "right" };
   return { x: path.at(-2)!, y: path.at(-1)! - 7, side: line.wordSide };
 }
 
@@ -48,9 +46,10 @@ class Labels {
   private readonly taken: { readonly left: number; readonly right: number; readonly y: number }[] = [];
   private readonly labelled = new Set<string>();
 
-  constructor(layers: Layers, bends: Bends) {
-    this.bands = [...bends.ofPiece.values(), ...bends.turnAbove.values(), ...bends.turnBelow.values()];
-    this.starts = layers.runs.map(({ line }) => ({ x: startX(line), y: startY(line) }));
+  constructor({ pieces, runs }: Layers) {
+    const turns = runs.flatMap(({ turnAbove, turnBelow }) => [turnAbove, turnBelow]);
+    this.bands = [...pieces.map(({ bend }) => bend), ...turns].filter((bend) => bend !== null);
+    this.starts = runs.map(({ line }) => ({ x: startX(line), y: startY(line) }));
   }
 
   /** One for each place where lines start; null where there is no room on either side. */
@@ -86,7 +85,6 @@ function isClosed(vertex: Vertex): boolean {
   return vertex.kind === "box" || vertex.kind === "chip";
 }
 
-/** Where the box of a vertex begins and ends. */
 function bodyTop({ height, bodyHeight }: Vertex): number {
   return (height - bodyHeight) / 2;
 }
@@ -95,12 +93,11 @@ function bodyBottom({ height, bodyHeight }: Vertex): number {
   return (height + bodyHeight) / 2;
 }
 
-function forwardPath(run: Run, bends: Bends, height: number): number[] {
+function forwardPath(run: Run, height: number): number[] {
   const { from, to, leaves, reaches } = run.line;
   const path = [from.x + leaves, from.y + bodyBottom(from)];
   for (const piece of run.pieces) {
-    const bend = bends.ofPiece.get(piece);
-    if (bend !== undefined) addBend(path, bend);
+    if (piece.bend !== null) addBend(path, piece.bend);
   }
   const endY = to.kind === "out" ? height : to.y + bodyTop(to);
   path.push(0, to.x + (reaches ?? to.center), endY);
@@ -115,17 +112,15 @@ function addBend(path: number[], { fromX, toX, top, bottom }: Bend): void {
 }
 
 /** Down and round into the column beside, up, and round again to come down on the box. */
-function backPath(run: Run, bends: Bends): number[] {
+function backPath(run: Run): number[] {
   const { from, to, leaves, reaches } = run.line;
-  const above = bends.turnAbove.get(run)!;
+  const [above, below] = [run.turnAbove!, run.turnBelow];
   const path = isCorner(run) ? cornerStart(from, above.fromX) : [from.x + leaves, from.y + bodyBottom(from)];
-  const below = bends.turnBelow.get(run);
-  if (below !== undefined) {
+  if (below !== null) {
     path.push(0, below.fromX, below.top, 1, below.fromX, below.bottom, below.toX, below.bottom, below.toX, below.top);
   }
-  for (const piece of run.pieces.toReversed()) {
-    const bend = bends.ofPiece.get(piece);
-    if (bend === undefined) continue;
+  for (const { bend } of run.pieces.toReversed()) {
+    if (bend === null) continue;
     const middle = (bend.top + bend.bottom) / 2;
     path.push(0, bend.toX, bend.bottom, 1, bend.toX, middle, bend.fromX, middle, bend.fromX, bend.top);
   }

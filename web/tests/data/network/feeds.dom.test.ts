@@ -261,7 +261,7 @@ test("a unit has its exact values, and under the pointer only those of the momen
   await chosen!.answer(replyOf(values));
   await pointed!.answer(replyOf(values));
   expect(selectedReading.value!.values).toEqual([["Act", "0.5"], ["Net", "NaN"]]);
-  expect(hoveredReading.value!.place.unit).toBe(4);
+  expect(hoveredReading.value!.step).toBe(7);
   moments.goTo(1);
   expect(selectedReading.value!.step).toBe(7);
   expect(hoveredReading.value).toBeNull();

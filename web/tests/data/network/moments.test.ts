@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { continues, withNews, type MomentList } from "../../../src/data/network/moments";
+import { withNews, type MomentList } from "../../../src/data/network/moments";
 import { momentsAnswer } from "../../network-samples";
 
 const place = { runId: "a", rank: 0 };
@@ -17,14 +17,6 @@ test("new moments come after those that are known, with their counters", () => {
   expect(now.isRunning).toBe(true);
 });
 
-test("a moment that comes late stands at its step, and one that comes again takes its place", () => {
-  const before = listOf([1, 5], { counters: { name: ["one", "five"] } });
-  const news = momentsAnswer([3, 5], { is_all: false, times: [30, 50], counters: { name: ["three", "anew"] } });
-  const now = withNews(before, place, news);
-  const counted = (step: number, time: number, name: string) => ({ step, time, counters: [["name", name]] });
-  expect(now.moments).toEqual([counted(1, 1.5, "one"), counted(3, 30, "three"), counted(5, 50, "anew")]);
-});
-
 test("all anew forgets what there was; the ranges are those that were said last", () => {
   const range = (low: number) => [{ variable: "Act", low, high: 1 }];
   const before = listOf([1, 2], { ranges: range(-1) });
@@ -33,14 +25,4 @@ test("all anew forgets what there was; the ranges are those that were said last"
   const now = withNews(before, place, momentsAnswer([], { is_all: false, ranges: range(-3) }));
   expect(now.ranges.get("Act")).toEqual({ low: -3, high: 1 });
   expect(now.moments.length).toBe(2);
-});
-
-test("a list goes on where all that was known is still there", () => {
-  const before = listOf([1, 2]);
-  expect(continues(listOf([1, 2, 3]), before)).toBe(true);
-  expect(continues(listOf([1, 3]), before)).toBe(false);
-  expect(continues(listOf([1]), before)).toBe(false);
-  expect(continues(listOf([1, 2], { times: [1.5, 99] }), before)).toBe(false);
-  expect(continues({ ...listOf([1, 2]), runId: "b" }, before)).toBe(false);
-  expect(continues(before, null)).toBe(false);
 });

@@ -1,15 +1,15 @@
 import { beforeEach, expect, test } from "vitest";
-import { type Fetched, ValueDesk, type Wanted, WEIGHTS } from "../../../src/data/network/feeds";
+import { type Fetched, valueDesk, type Wanted } from "../../../src/data/network/feeds";
 import { blockWith, FakeNet, framed, soon } from "../../network-samples";
 
 let source: FakeNet;
 let shown: { wanted: Wanted; fetched: Fetched }[];
 let failures: string[];
-let desk: ValueDesk;
+let desk: ReturnType<typeof deskOf>;
 
-function deskOf(maxBytes?: number): ValueDesk {
+function deskOf(maxBytes?: number) {
   const show = (wanted: Wanted, fetched: Fetched): unknown => shown.push({ wanted, fetched });
-  return new ValueDesk(source, show, (reason) => failures.push(reason), maxBytes);
+  return valueDesk(source, show, (reason) => failures.push(reason), maxBytes);
 }
 
 beforeEach(() => {
@@ -18,9 +18,10 @@ beforeEach(() => {
   desk = deskOf();
 });
 
-function wantedAt(step: number, parts: Partial<Wanted> = {}): Wanted {
-  const unit = null;
-  return { runId: "a", rank: 0, step, variable: "Act", item: 0, layers: ["x", "y"], unit, isFinal: true, ...parts };
+const PLACE = { run_id: "a", rank: 0, item: 0 };
+
+function wantedAt(step: number, { variable = "Act", layers = ["x", "y"], isFinal = true } = {}): Wanted {
+  return { asked: { ...PLACE, type: "net_values", step, variable, layers }, variable, isFinal };
 }
 
 /** Every layer that was asked for, all of its levels being the step. */
@@ -40,7 +41,7 @@ test("one question at a time, and of those that waited only the latest is asked"
   expect(steps()).toEqual([1, 4]);
   await answer(1);
   // What came on the way was shown: who scrubs sees something.
-  expect(shown.map(({ wanted }) => wanted.step)).toEqual([1, 4]);
+  expect(shown.map(({ wanted }) => wanted.asked.step)).toEqual([1, 4]);
   expect([...shown[1]!.fetched.blocks.get("y")!.levels]).toEqual(new Array(6).fill(4));
 });
 
@@ -50,10 +51,10 @@ test("what was seen is shown again without asking, also while another answer is 
   desk.want(wantedAt(2));
   desk.want(wantedAt(1));
   expect(steps()).toEqual([1, 2]);
-  expect(shown.at(-1)!.wanted.step).toBe(1);
+  expect(shown.at(-1)!.wanted.asked.step).toBe(1);
   // What comes too late is not shown over it.
   await answer(1);
-  expect(shown.at(-1)!.wanted.step).toBe(1);
+  expect(shown.at(-1)!.wanted.asked.step).toBe(1);
 });
 
 test("an answer of another variable or item is not shown over what is wanted now", async () => {
@@ -83,7 +84,7 @@ test("moments ahead are asked for when nothing else is, in their order, and not 
   expect(shown.length).toBe(1);
   desk.want(wantedAt(3));
   expect(steps().length).toBe(3);
-  expect(shown.at(-1)!.wanted.step).toBe(3);
+  expect(shown.at(-1)!.wanted.asked.step).toBe(3);
 });
 
 test("a record that may still come is asked for again, one that is there is kept", async () => {
@@ -136,16 +137,20 @@ test("what was thinned or written anew is asked for again", async () => {
 });
 
 test("weights are those of the unit, and are kept for each unit", async () => {
-  const wanted = wantedAt(1, { variable: "r.Grad", layers: [WEIGHTS], unit: { layer: "y", unit: 3 } });
-  desk.want(wanted);
+  const wanted = (unit: number): Wanted => ({
+    asked: { ...PLACE, type: "net_weights", step: 1, layer: "y", unit, direction: "received", variable: "Grad" },
+    variable: "r.Grad",
+    isFinal: true,
+  });
+  desk.want(wanted(3));
   const [first] = source.of("net_weights");
   expect(first!.question).toMatchObject({ layer: "y", unit: 3, direction: "received", variable: "Grad", step: 1 });
   const blocks = [blockWith("x", { step: 0 })];
   await first!.answer(framed({ type: "net_weights", id: 1, blocks, bias: 0.5, num_weights: 4 }, [1, 2, 3, 4, 5, 6]));
   expect(shown[0]!.fetched).toMatchObject({ bias: 0.5, numWeights: 4 });
-  desk.want(wanted);
+  desk.want(wanted(3));
   expect(source.asked.length).toBe(1);
-  desk.want({ ...wanted, unit: { layer: "y", unit: 4 } });
+  desk.want(wanted(4));
   expect(source.asked.length).toBe(2);
 });
 

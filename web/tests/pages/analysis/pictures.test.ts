@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { filtered } from "../../../src/pages/analysis/FeaturesPage";
-import { evenly, scaleOfLayers } from "../../../src/pages/analysis/Similarity";
+import { evenly, openingScale, scaleOfLayers } from "../../../src/pages/analysis/Similarity";
 import { spanOf } from "../../../src/pages/analysis/ProbesView";
-import { openingScale } from "../../../src/pages/analysis/Similarity";
 import { busiest, numberOf } from "../../../src/pages/analysis/ValuesView";
 import { basisText, placeText, sampleName, samplesText, shapeText } from "../../../src/pages/analysis/features";
 import { hundredths } from "../../../src/plot/CellTable";

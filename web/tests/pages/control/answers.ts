@@ -16,6 +16,7 @@ export function fieldWith(parts: Partial<FormField> & { name: string }): FormFie
     is_optional: false,
     is_live: false,
     about: "",
+    requirement: "must be a number",
     ...parts,
   };
 }
@@ -24,7 +25,7 @@ export const FIELDS: readonly FormField[] = [
   fieldWith({ name: "hidden", label: "Hidden", section: "Network", form: "integer", value: 35, low: 1 }),
   fieldWith({ name: "rate", label: "Learning rate", section: "Optimizer", value: 0.1, low: 0, is_live: true }),
   fieldWith({ name: "momentum", label: "Momentum", section: "Optimizer", value: 0.9, low: 0, high: 1, is_live: true }),
-  fieldWith({ name: "clip", label: "Clip", section: "Optimizer", value: null, low: 0, is_optional: true }),
+  fieldWith({ name: "clip", label: "Clip", section: "Optimizer", value: null, low: 0, is_optional: true, requirement: "must be 0 or more, or empty" }),
   fieldWith({ name: "every", label: "Every", section: "View", form: "choice", value: "1 trial", choices: ["1 trial", "never"], is_live: true }),
 ];
 

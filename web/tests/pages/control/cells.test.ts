@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { type Asked, Refusal, type Reply, type Source } from "../../../src/data/source";
 import {
-  CellBlocks,
+  cellBlocks,
   type CellColumn,
   gridFor,
-  paintCell,
   scalesFor,
   shownSize,
 } from "../../../src/pages/control/tables/tensor-cells";
-import { gridOf } from "../../../src/stage3d/network/plates";
+import { paintUnits } from "../../../src/stage3d/network/item-pictures";
 import type { Palette, Rgb } from "../../../src/ui/colour-scale";
-import type { NetLayer } from "../../../src/wire";
+import type { Grid, NetLayer } from "../../../src/wire";
+import { gridWith } from "../../network-samples";
 
 type CellsQuestion = Extract<Asked, { type: "table_cells" }>;
 
@@ -30,7 +30,7 @@ function blocksOf(answer: (question: CellsQuestion) => Promise<Reply>) {
     asked.push(question as CellsQuestion);
     return answer(question as CellsQuestion);
   };
-  const blocks = new CellBlocks({ ask } as Source, () => (numHeard += 1));
+  const blocks = cellBlocks({ ask } as Source, () => (numHeard += 1));
   return { blocks, asked, heard: () => numHeard };
 }
 
@@ -82,39 +82,44 @@ const RAMP = new Uint8ClampedArray(Array.from({ length: 1024 }, (_, at) => (at %
 const PALETTE: Palette = { ramp: RAMP, danger: [200, 0, 0] as Rgb, surface: [255, 255, 255] as Rgb, none: [128, 128, 128] as Rgb };
 const SCALE = { map: "seq", low: 0, high: 1 } as const;
 
+function paintCell(values: Float32Array, grid: Grid) {
+  return paintUnits((unit) => values[unit] ?? NaN, grid, SCALE, PALETTE, 128);
+}
+
 describe("the picture of a tensor", () => {
   it("has a pixel for each unit, on the grid of its shape, and nothing after the last", () => {
-    const grid = gridOf([17]);
-    const { width, height, pixels } = paintCell(Float32Array.from({ length: 17 }, (_, at) => at / 16), grid, SCALE, PALETTE);
+    const grid = gridWith({ num_units: 17, columns: 5, rows: 4 });
+    const { width, height, pixels } = paintCell(Float32Array.from({ length: 17 }, (_, at) => at / 16), grid);
     expect([width, height]).toEqual([5, 4]);
     expect(Array.from({ length: 20 }, (_, at) => pixels[4 * at + 3])).toEqual([...Array<number>(17).fill(255), 0, 0, 0]);
     expect([pixels[0], pixels[4 * 8], pixels[4 * 16]]).toEqual([0, 128, 255]);
   });
 
   it("shows what is no number in the colour of danger", () => {
-    const { pixels } = paintCell(Float32Array.of(NaN, Infinity), gridOf([2]), SCALE, PALETTE);
+    const { pixels } = paintCell(Float32Array.of(NaN, Infinity), gridWith({ num_units: 2, columns: 2, rows: 1 }));
     expect([...pixels.subarray(0, 3)]).toEqual([200, 0, 0]);
     expect([...pixels.subarray(4, 7)]).toEqual([200, 0, 0]);
   });
 
   it("of three maps that go in is in colour", () => {
     const values = Float32Array.from([0, 1, 0.5, 0, 1, 1]); // two pixels: red 0 1, green .5 0, blue 1 1
-    const { pixels } = paintCell(values, gridFor("input", [3, 1, 2], null), SCALE, PALETTE);
+    const { pixels } = paintCell(values, gridWith({ num_units: 6, columns: 2, rows: 1, is_colour: true }));
     expect([...pixels]).toEqual([0, 128, 255, 255, 255, 0, 255, 255]);
   });
 
   it("is as large as there is room, with whole pixels for each unit", () => {
-    expect(shownSize(gridOf([10]), { width: 96, height: 28 })).toEqual({ width: 80, height: 8 });
-    expect(shownSize(gridOf([14, 14]), { width: 96, height: 28 })).toEqual({ width: 28, height: 28 });
-    expect(shownSize(gridOf([300, 300]), { width: 96, height: 28 })).toEqual({ width: 28, height: 28 });
+    expect(shownSize(gridWith({ num_units: 10, columns: 10, rows: 1 }), { width: 96, height: 28 })).toEqual({ width: 80, height: 8 });
+    expect(shownSize(gridWith({ num_units: 196, columns: 14, rows: 14 }), { width: 96, height: 28 })).toEqual({ width: 28, height: 28 });
+    expect(shownSize(gridWith({ num_units: 90_000, columns: 300, rows: 300 }), { width: 96, height: 28 })).toEqual({ width: 28, height: 28 });
   });
 
   it("stands on the grid that its layer has in the network, where that is as large", () => {
-    const grid = { ...gridOf([24]), columns: 3, rows: 8 };
+    const grid = gridWith({ num_units: 24, columns: 3, rows: 8 });
+    const [own, other] = [24, 25].map((num_units) => gridWith({ num_units, columns: num_units, rows: 1 }));
     const scene = { layers: [{ name: "out", grid, is_input: false } as NetLayer], connections: [] };
-    expect(gridFor("out", [24], scene)).toBe(grid);
-    expect(gridFor("Output", [24], scene)).toBe(grid);
-    expect(gridFor("out", [25], scene)).toMatchObject({ columns: 5, rows: 5 });
+    expect(gridFor("out", own!, scene)).toBe(grid);
+    expect(gridFor("Output", own!, scene)).toBe(grid);
+    expect(gridFor("out", other!, scene)).toBe(other);
   });
 });
 
@@ -135,28 +140,4 @@ describe("the colours of a column", () => {
   it("are not known before anything has come", () => {
     expect(scalesFor([null, null])).toEqual([null, null]);
   });
-});
-
-/** From netview/grids.py: units, tiles across and down, columns and rows of a tile, gap. */
-const GRIDS: readonly (readonly [number[], number[]])[] = [
-  [[], [1, 1, 1, 1, 1, 0]],
-  [[7], [7, 1, 1, 7, 1, 0]],
-  [[17], [17, 1, 1, 5, 4, 0]],
-  [[35], [35, 1, 1, 7, 5, 0]],
-  [[97], [97, 1, 1, 10, 10, 0]],
-  [[512], [512, 1, 1, 32, 16, 0]],
-  [[1, 28, 28], [784, 1, 1, 28, 28, 0]],
-  [[3, 40, 40], [4800, 2, 2, 40, 40, 2]],
-  [[2, 100], [200, 2, 1, 10, 10, 1]],
-  [[2, 97], [194, 1, 1, 97, 2, 0]],
-  [[6, 5, 5], [150, 2, 3, 5, 5, 1]],
-  [[64, 7, 7], [3136, 8, 8, 7, 7, 1]],
-  [[7, 24, 24], [4032, 3, 3, 24, 24, 2]],
-  [[2, 3, 4, 5], [120, 2, 3, 5, 4, 1]],
-  [[0, 3], [0, 1, 1, 1, 1, 0]],
-  [[5, 40, 24], [4800, 3, 2, 24, 40, 2]],
-];
-
-it.each(GRIDS)("the shape %j has the grid that Python gives it", (shape, [num_units, tiles_across, tiles_down, columns, rows, gap]) => {
-  expect(gridOf(shape)).toEqual({ num_units, tiles_across, tiles_down, columns, rows, gap, is_colour: false });
 });

@@ -6,7 +6,7 @@ import { readRoute, route } from "../../../src/data/route";
 import * as page from "../../../src/data/store";
 import { FormPanel } from "../../../src/pages/control/FormPanel";
 import { init } from "../../../src/pages/control/commands";
-import { editSeed, revertAll, settleDrafts, shownSeed } from "../../../src/pages/control/drafts";
+import { edit, revertAll, settleDrafts, shownSeed } from "../../../src/pages/control/drafts";
 import type { ControlAnswer, ControlListing } from "../../../src/wire";
 import { controlWith, FakeControl, FIELDS, listingWith } from "./answers";
 
@@ -114,7 +114,7 @@ test("Apply takes all live ones that were changed; the others wait for Init, and
 test("Init takes all that stands in the form, and the seed that is shown", async () => {
   await type("Hidden", "40");
   await type("Clip", "2");
-  editSeed("17");
+  edit("", "17");
   init();
   await tells([{ type: "init", values: { ...CODE, hidden: 40, clip: 2 }, seed: 17 }]);
   await says({ values: { ...CODE, hidden: 40, clip: 2 }, seed: 17 });

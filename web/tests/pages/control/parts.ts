@@ -1,6 +1,6 @@
 /** Rows of tables, as a server sends them. */
 import type { Cell } from "../../../src/pages/control/tables/table-data";
-import type { TableRows } from "../../../src/wire";
+import type { Grid, TableRows } from "../../../src/wire";
 
 type Cells = readonly Cell[] | { readonly shape: readonly number[] };
 
@@ -13,6 +13,7 @@ export function partOf(runId: string, columns: Record<string, Cells>, record = "
     record,
     step,
     columns: entries.map(([name, cells]) => ({ name, form: formOf(cells), num_bytes: 0, shape: "shape" in cells ? [...cells.shape] : [], dtype: "" })),
+    grids: Object.fromEntries(entries.flatMap(([name, cells]) => ("shape" in cells ? [[name, rowOf(cells.shape)]] : []))),
     rows: Array.from({ length: numRows }, (_, at) => entries.map(([, cells]) => ("shape" in cells ? null : (cells[at] ?? null)))),
   };
 }
@@ -20,4 +21,9 @@ export function partOf(runId: string, columns: Record<string, Cells>, record = "
 function formOf(cells: Cells): "number" | "text" | "tensor" {
   if ("shape" in cells) return "tensor";
   return cells.some((cell) => typeof cell === "string" && !["NaN", "inf", "-inf"].includes(cell)) ? "text" : "number";
+}
+
+function rowOf(shape: readonly number[]): Grid {
+  const num_units = shape.reduce((product, size) => product * size, 1);
+  return { num_units, tiles_across: 1, tiles_down: 1, columns: num_units, rows: 1, gap: 0, is_colour: false };
 }

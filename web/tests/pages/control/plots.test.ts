@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { control } from "../../../src/data/control";
 import { runs as listed } from "../../../src/data/runs";
-import { axisName, withWholeTicks } from "../../../src/pages/control/plots/PlotFigure";
-import { charts, MOST_BEHIND, subject } from "../../../src/pages/control/plots/subject";
+import { axisName, charts, MOST_BEHIND, subject, withWholeTicks } from "../../../src/pages/control/plots/PlotFigure";
 import { chartSvg } from "../../../src/plot/scalars/downloads";
 import type { Chart } from "../../../src/plot/scalars/state";
 import { buildModel, describePlace, type Lookup, readingsAt, slotOf, summarize } from "../../../src/plot/scalars/model";

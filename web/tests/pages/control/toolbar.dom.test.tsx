@@ -20,7 +20,7 @@ import {
   stepText,
   whyNoNetwork,
 } from "../../../src/pages/control/commands";
-import { editSeed, revertAll } from "../../../src/pages/control/drafts";
+import { edit, revertAll } from "../../../src/pages/control/drafts";
 import { chosenTable } from "../../../src/pages/control/tables/table-data";
 import type { ControlAnswer, ControlListing } from "../../../src/wire";
 import { controlWith, FakeControl, listingWith } from "./answers";
@@ -147,7 +147,7 @@ test("an item is tested by its number, and only where there is such an item", as
 
 test.each(["abc", "-5", "1.5", ""])("a seed that cannot be, %j, is refused at its field, and Init waits", async (text) => {
   const seed = box.querySelector<HTMLInputElement>("[aria-label=Seed]")!;
-  await sets(() => editSeed(text));
+  await sets(() => edit("", text));
   expect(seed.value).toBe(text);
   expect(box.querySelector(`#${CSS.escape(seed.getAttribute("aria-describedby")!)}`)!.textContent).toBe("must be a whole number, 0 or more");
   await act(() => button("Init").click());

@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { readValue, type Value, writeValue } from "../../../src/pages/control/drafts";
 import { fieldWith } from "./answers";
 
-const rate = fieldWith({ name: "rate", low: 0, high: 10 });
-const hidden = fieldWith({ name: "hidden", form: "integer", low: 1 });
-const clip = fieldWith({ name: "clip", low: 0, is_optional: true });
+const rate = fieldWith({ name: "rate", low: 0, high: 10, requirement: "must be from 0 to 10" });
+const hidden = fieldWith({ name: "hidden", form: "integer", low: 1, requirement: "must be a whole number, 1 or more" });
+const clip = fieldWith({ name: "clip", low: 0, is_optional: true, requirement: "must be 0 or more, or empty" });
 const shift = fieldWith({ name: "shift" });
 
 test.each<[string, number]>([
@@ -42,7 +42,7 @@ test("limits are held, and so is that a number is whole", () => {
   expect(readValue(hidden, "9007199254740993")).toEqual({ problem: "must be a whole number, 1 or more" });
 });
 
-test("what may be left out can be empty, and says so where it is wrong", () => {
+test("what may be left out can be empty", () => {
   expect(readValue(clip, "  ")).toEqual({ value: null });
   expect(readValue(clip, "-1")).toEqual({ problem: "must be 0 or more, or empty" });
 });
@@ -55,9 +55,10 @@ test("texts stay as they are; an empty one is a text where it may not be left ou
 });
 
 test("of choices only those that there are", () => {
-  const choice = fieldWith({ name: "method", form: "choice", choices: ["SGD", "Adam"] });
+  const requirement = "must be one of SGD, Adam";
+  const choice = fieldWith({ name: "method", form: "choice", choices: ["SGD", "Adam"], requirement });
   expect(readValue(choice, "Adam")).toEqual({ value: "Adam" });
-  expect(readValue(choice, "adam")).toEqual({ problem: "must be one of SGD, Adam" });
+  expect(readValue(choice, "adam")).toEqual({ problem: requirement });
 });
 
 test.each<[Value, string]>([

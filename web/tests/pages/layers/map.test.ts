@@ -22,7 +22,7 @@ const NOTHING_CHOSEN = { filter: "", closed: new Set<string>() };
 describe("an answer", () => {
   const answer = {
     ...{ type: "watched" as const, id: 1, ranks: [0], columns: ["norm"], rows: [rowWith("a"), rowWith("b")] },
-    ...{ first_steps: [0, 10], last_steps: [9, 19], low: 1, high: 4, num_steps: 20, every: "1", got: "" },
+    ...{ first_steps: [0, 10], last_steps: [9, 19], num_steps: 20, every: "1", got: "" },
   };
 
   it("has its values, then a byte for each cell", () => {

@@ -10,7 +10,7 @@ import * as runs from "../../../src/data/runs";
 import * as page from "../../../src/data/store";
 import { shownArea, shownView } from "../../../src/data/views";
 import { ItemPanel, NetTimeBar } from "../../../src/pages/netview/NetViewPage";
-import { LayersPanel, legendTexts, VariablePanel } from "../../../src/pages/netview/SidePanels";
+import { LayersPanel, legendTexts, useVariableKey, VariablePanel } from "../../../src/pages/netview/SidePanels";
 import { StageNotes } from "../../../src/stage3d/network/StageNotes";
 import { askForSearch } from "../../../src/ui/keys";
 import type { NetVariable } from "../../../src/wire";
@@ -71,7 +71,11 @@ test("variables are one choice in groups; arrows go from one to the next, over g
 });
 
 test("v leads to the variable that is shown", async () => {
-  await act(() => render(<VariablePanel />, box));
+  const WithKey = () => {
+    useVariableKey();
+    return <VariablePanel />;
+  };
+  await act(() => render(<WithKey />, box));
   await press(document.body, "v");
   expect(document.activeElement?.textContent).toBe("Act");
 });

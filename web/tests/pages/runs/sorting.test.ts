@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
-import { FIRST_ORDER, orderOf, sortRuns } from "../../../src/pages/runs/run-table";
-import { nextOrder, orderText } from "../../../src/ui/sorting";
+import { order, sortRuns } from "../../../src/pages/runs/run-table";
+import { nextOrder, type Order, orderText } from "../../../src/ui/sorting";
+import { readRoute, route } from "../../../src/data/route";
 import { runWith } from "../../run-listings";
+
+const FIRST_ORDER: Order = { column: "updated", isDown: true };
+
+function orderOf(sort: string): Order {
+  route.value = { ...readRoute("#runs"), params: new Map([["sort", sort]]) };
+  return order.value;
+}
 
 const runs = [
   runWith({ id: "a", name: "run-10", updated: 50, metrics: [{ name: "acc", value: 0.5 }] }),
@@ -39,11 +47,11 @@ test.each(["nothing", "-", "constructor", "-__proto__", "toString"])(
 );
 
 test("an order comes back from the address", () => {
-  for (const order of [
+  for (const one of [
     { column: "name", isDown: false },
     { column: "m:val/acc -x", isDown: true },
   ]) {
-    expect(orderOf(orderText(order))).toEqual(order);
+    expect(orderOf(orderText(one))).toEqual(one);
   }
 });
 

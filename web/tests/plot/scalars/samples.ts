@@ -11,7 +11,6 @@ export const STARTED = 1000;
 
 export const INK: Ink = {
   surface: "#fff",
-  sunken: "#fafafa",
   line: "#eee",
   edge: "#ccc",
   text: "#000",

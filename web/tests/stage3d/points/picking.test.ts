@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { panned, turned, viewMatrix, zoomedTo } from "../../../src/stage3d/camera";
 import { projectAll, REACH, startCamera } from "../../../src/stage3d/points/camera";
 import { spread } from "../../../src/stage3d/points/cloud";
-import { ScreenIndex } from "../../../src/stage3d/points/picking";
+import { boxOf, ScreenIndex } from "../../../src/stage3d/points/picking";
 
 const SIZE = { width: 800, height: 600 };
 
@@ -55,7 +55,7 @@ describe("ScreenIndex", () => {
       [50, 50, 0],
       [90, 10, 0],
     ]);
-    expect(index.inBox({ x: 60, y: 60 }, { x: 0, y: 0 })).toEqual([0, 1]);
+    expect([...index.inside(boxOf({ x: 60, y: 60 }, { x: 0, y: 0 }))]).toEqual([0, 1]);
   });
 
   it("finds the points inside a lasso and not those in its bay", () => {
@@ -72,8 +72,8 @@ describe("ScreenIndex", () => {
       [90, 50, 0],
       [200, 50, 0],
     ]);
-    expect(index.inLasso(lasso)).toEqual([0, 2]);
-    expect(index.inLasso(lasso.slice(0, 2))).toEqual([]);
+    expect([...index.inside(lasso)]).toEqual([0, 2]);
+    expect(index.inside(lasso.slice(0, 2))).toHaveLength(0);
   });
 
   it("goes from point to point in the direction of an arrow", () => {

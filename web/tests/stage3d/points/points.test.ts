@@ -4,7 +4,7 @@ import { placeLabels, shortened } from "../../../src/stage3d/points/camera";
 import { Pace } from "../../../src/stage3d/points/cloud";
 import { colouringOf, MOST_COLOURS } from "../../../src/stage3d/points/colours";
 import { pngSize, readEmbedding } from "../../../src/stage3d/points/embedding";
-import { readRanges, writeRanges } from "../../../src/stage3d/points/selection";
+import { readRanges, writeRanges } from "../../../src/stage3d/points/store";
 import { fitPlaces } from "../../../src/stage3d/points/store";
 import type { EmbeddingHead } from "../../../src/wire";
 

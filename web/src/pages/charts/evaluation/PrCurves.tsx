@@ -163,8 +163,6 @@ function bests(curves: readonly RunCurve[], figure: (curve: RunCurve["curve"]) =
   return low === high ? share(low) : `${share(low)} to ${share(high)}`;
 }
 
-// --- What a threshold means for each run: a row of figures.
-
 interface RunCurve {
   readonly run: RunListing;
   readonly step: number;
@@ -189,6 +187,7 @@ const HEADS = [
   ["TN", "true negatives"],
 ] as const;
 
+/** What a threshold means for each run: a row of figures. */
 function CurveTable({ name, curves, threshold }: Props) {
   return (
     <div class="sec-under">
@@ -242,8 +241,6 @@ function share(value: number | undefined): string {
   return value === undefined || !Number.isFinite(value) ? "–" : value.toFixed(3);
 }
 
-// --- Curves of several runs from 0 to 1 on both axes, with a point on each at the threshold.
-
 const AXIS = { low: 0, high: 1, ticks: labelled([0, 0.25, 0.5, 0.75, 1]) };
 
 interface CurveLine {
@@ -262,6 +259,7 @@ interface CurveChartProps {
   hasDiagonal?: boolean;
 }
 
+/** Curves of several runs from 0 to 1 on both axes, with a point on each at the threshold. */
 function CurveChart({ label, lines, none, hasDiagonal = false }: CurveChartProps) {
   const marked = lines.filter(({ mark }) => isKnown(mark));
   const first = marked[0]?.mark;

@@ -94,7 +94,6 @@ interface MatrixDrawingProps {
   mark: (place: Place | null) => void;
 }
 
-/** Where the cells begin, and how wide each is. */
 function frameOf(size: number, width: number) {
   const left = size > 0 && (width - LABEL_WIDTH) / size >= LABELS_FROM ? LABEL_WIDTH : 4;
   return { left, cell: Math.max(1, Math.min(MAX_CELL, (width - left - 2) / Math.max(1, size))) };

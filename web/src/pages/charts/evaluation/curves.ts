@@ -50,7 +50,6 @@ function divided(part: number, whole: number): number {
   return whole > 0 ? part / whole : NaN;
 }
 
-/** The place of the threshold that is nearest. */
 export function thresholdPlace(curve: Curve, threshold: number): number {
   return Math.round(threshold * (curve.numThresholds - 1));
 }
@@ -132,7 +131,6 @@ export const CURVE_COLUMNS = [
   "false positive rate",
 ] as const;
 
-/** A row for each threshold. */
 export function curveRows(curve: Curve): Cell[][] {
   return Array.from({ length: curve.numThresholds }, (_, at) => [
     thresholdAt(curve, at),

@@ -36,8 +36,7 @@ export function ImageSeries({ name }: { name: string }) {
   );
 }
 
-// --- A GIF: played where it moves, a picture where it does not. TensorBoard keeps videos so.
-
+/** A GIF: played where it moves, a picture where it does not. TensorBoard keeps videos so. */
 function MovingPicture(props: PictureProps) {
   const { bytes } = props.record;
   const { value: reel } = useLoaded(() => reelOfGif(bytes), [bytes]);
@@ -50,10 +49,10 @@ interface PictureProps {
   label: string;
   record: FullRecord;
   zoom: Zoom;
-  /** The factor at which it is shown. */
   onFactor: (factor: number) => void;
 }
 
+/** A picture on a canvas, pixel by pixel, with what was marked in it on top. */
 function Picture({ label, record, zoom, onFactor }: PictureProps) {
   const { value: bitmap, problem } = useLoaded(() => decodePicture(record.bytes), [record]);
   const [box, room] = useWidth<HTMLDivElement>(280);
@@ -119,8 +118,6 @@ function Boxes({ head, width, height, factor }: BoxesProps) {
     </svg>
   );
 }
-
-// --- How large a picture is drawn: as it fits, or by a factor.
 
 /** `fit`, or screen pixels for each pixel of the picture. */
 type Zoom = "fit" | number;

@@ -342,7 +342,6 @@ export interface Reel {
   readonly frame: (nth: number) => Promise<ImageBitmap>;
 }
 
-const MAX_DECODED_BYTES = 128_000_000;
 const FIRST_RATE = 4; // frames in a second where nobody has said
 
 export function reelOfVideo({ bytes }: FullRecord, head: VideoHead): Reel {
@@ -386,7 +385,7 @@ async function gifFrame(decoder: ImageDecoder, nth: number): Promise<ImageBitmap
 
 /** The frames that were shown last stay decoded, up to so many bytes. */
 function kept(decode: (nth: number) => Promise<ImageBitmap>): Reel["frame"] {
-  const cache = new ByteCache<ImageBitmap>(MAX_DECODED_BYTES);
+  const cache = new ByteCache<ImageBitmap>(128_000_000);
   return (nth) => cache.fetched(String(nth), () => decode(nth), ({ width, height }) => width * height * 4);
 }
 

@@ -107,7 +107,6 @@ export function peaksOf({ channels }: Sound, count: number): { low: Float32Array
 
 // --- Play one sound at a time through the loudspeaker.
 
-/** What is heard now. */
 interface Playing {
   readonly sound: Sound;
   /** Seconds since its beginning, as the clock of the loudspeaker stands. */

@@ -20,7 +20,6 @@ function tokensOf(source: string): readonly Token[] {
   }
 }
 
-/** Shows what is inside of something. */
 type Shower = (tokens: readonly Token[]) => ComponentChild;
 type Of<Type extends MarkedToken["type"]> = Extract<MarkedToken, { type: Type }>;
 

@@ -69,8 +69,6 @@ export function TextSeries({ name }: { name: string }) {
   );
 }
 
-// --- The text of one record, plain or as Markdown.
-
 const MAX_SHOWN = 20_000; // characters; of more, only the beginning
 
 interface Props {
@@ -80,6 +78,7 @@ interface Props {
   isNear: boolean;
 }
 
+/** The text of one record, plain or as Markdown. */
 function OneText({ name, run, listing, isNear }: Props) {
   const { value, problem, retry } = useFullRecords([{ runId: run.id, listing }], isNear);
   const record = value?.get(run.id);

@@ -30,6 +30,7 @@ export function NetworkPanel() {
   useEffect(() => (source === null ? undefined : followNetwork(source)), [source]);
   useKey("[", () => net.goToItem(view.item.peek() - 1));
   useKey("]", () => net.goToItem(view.item.peek() + 1));
+  const shown = view.variable.value;
   return (
     <section class="panel control-network" aria-label="Network" aria-busy={isReading() || net.isAwaited.value}>
       <div class="panel-head">
@@ -37,7 +38,7 @@ export function NetworkPanel() {
         {hasNetwork.value && <VariableSelect />}
         <span class="grow" />
         {hasNetwork.value && (
-          <a class="btn quiet sm" href={addressOf("netview", { run: runId.value, var: otherThanFirst() })}>
+          <a class="btn quiet sm" href={addressOf("netview", { run: runId.value, var: shown === FIRST_VARIABLE ? null : shown })}>
             Open NetView
           </a>
         )}
@@ -52,10 +53,6 @@ export function NetworkPanel() {
 
 function isReading(): boolean {
   return runId.value !== "" && !net.isKnown.value && net.sceneFailure.value === "";
-}
-
-function otherThanFirst(): string | null {
-  return view.variable.value === "Act" ? null : view.variable.value;
 }
 
 function Drawing() {
@@ -81,8 +78,7 @@ function Drawing() {
   );
 }
 
-// --- Which variable of the units the network shows.
-
+/** Which variable of the units the network shows. */
 function VariableSelect() {
   const field = useRef<HTMLSelectElement>(null);
   useKey("v", () => field.current?.focus());
@@ -110,8 +106,7 @@ function VariableSelect() {
   );
 }
 
-// --- Under the network: of which moment it is, which item of the batch, and what the colours stand for.
-
+/** Under the network: of which moment it is, which item of the batch, and what the colours stand for. */
 function MomentLine() {
   const { min, max, map } = look.value;
   return (
@@ -190,13 +185,10 @@ const runNumber = computed(() => control.value?.listing.counters.run ?? null);
 /** What was drawn of the run before stays until there is something of the next. */
 export const hasNetwork = computed(() => (view.scene.value?.layers.length ?? 0) > 0);
 
-/** Call what it returns to stop. */
 export function followNetwork(source: Source): () => void {
   startView();
-  const followRun = (): void => {
-    givenRun.value = followedRunId.value;
-  };
-  const stops = [effect(forgetOthers), effect(followRun), followNet(source), effect(keepVariable)];
+  const followRun = (): unknown => (givenRun.value = followedRunId.value);
+  const stops = [effect(forgetOthers), effect(() => void followRun()), followNet(source), effect(keepVariable)];
   return () => {
     for (const stop of stops) stop();
     givenRun.value = null;

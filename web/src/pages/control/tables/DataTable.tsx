@@ -139,19 +139,13 @@ function CellView({ row, column: { key, form, format } }: { row: Row; column: Sh
   );
 }
 
-// --- What the runs came to, for each set of parameters that they were run with.
-
-interface StatisticsTableProps {
-  data: TableData;
-  runIds: readonly string[];
-}
-
 /** They say how it is shown, and nothing of what is learned. */
 const VIEW = "View";
 /** Numbers that tell runs apart, and are no results. */
 const NO_FIGURES = ["run", "seed", "step"];
 
-export function StatisticsTable({ data, runIds }: StatisticsTableProps) {
+/** What the runs came to, for each set of parameters that they were run with. */
+export function StatisticsTable({ data, runIds }: { data: TableData; runIds: readonly string[] }) {
   const by = parametersIn(data);
   const ask = async (): Promise<TableStatisticsAnswer> =>
     (await askOf({ type: "table_statistics", run_ids: [...runIds], name: RUNS, by }, "table_statistics")).answer;

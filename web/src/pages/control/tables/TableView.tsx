@@ -16,7 +16,7 @@ import { Segments } from "../../../ui/controls";
 import type { Order } from "../../../ui/sorting";
 import { itemText, reasonAgainst, testItem } from "../commands";
 import { DataTable, StatisticsTable } from "./DataTable";
-import { choicesFor, chooseColumn, forgetChoices, inOrder, nextOrder, type ShownColumn, shownColumns } from "./columns";
+import { choicesFor, inOrder, nextOrder, type ShownColumn, shownColumns } from "./columns";
 import * as tables from "./table-data";
 import { cellOf, isWrong, numberIn, type Row, RUNS, type TableData, tableTitle, type TableWish, TEST_TRIALS } from "./table-data";
 
@@ -136,8 +136,6 @@ function lastKey({ rows }: TableData): string {
   return last?.part.run_id === tables.currentRun.value ? tables.rowKey(last) : "";
 }
 
-// --- What stands in the place of a table that has no rows.
-
 const WHEN: Readonly<Record<string, string>> = {
   [tables.TRAIN_EPOCHS]: "There is a row for each epoch, as soon as it is over.",
   [TEST_TRIALS]: "“Test all” tests every item, and so does the training, as often as its parameters say.",
@@ -146,6 +144,7 @@ const WHEN: Readonly<Record<string, string>> = {
   [RUNS]: "There is a row for each run, as soon as it is over.",
 };
 
+/** What stands in the place of a table that has no rows. */
 function NoRows({ name, isAnswered }: { name: string; isAnswered: boolean }) {
   if (!isAnswered) return <Skeletons widths={["auto", "auto", "auto"]} style="panel-body skeletons late" label={`Loading ${name}`} />;
   return (
@@ -159,7 +158,6 @@ function NoRows({ name, isAnswered }: { name: string; isAnswered: boolean }) {
 
 // --- Which item of the test set somebody has picked from the table of trials.
 
-/** Null for none. */
 const pickedItem = signal<number | null>(null);
 
 function itemOf(row: Row): number {
@@ -184,18 +182,10 @@ function pick(row: Row): void {
 
 // --- The rows of a table in the order and with the filter that somebody chose.
 
-interface Rows {
-  readonly rows: readonly Row[];
-  /** Null where the table does not say what was wrong. */
-  readonly numWrong: number | null;
-  readonly isOnlyWrong: boolean;
-  readonly showOnlyWrong: (isWanted: boolean) => void;
-  readonly order: Order | null;
-  readonly sort: (column: string) => void;
-}
+type Rows = ReturnType<typeof useRows>;
 
 /** `isGrowing`: what is added row by row is read from its end. */
-function useRows(data: TableData, isGrowing: boolean): Rows {
+function useRows(data: TableData, isGrowing: boolean) {
   const [isWanted, showOnlyWrong] = useState(false);
   const [order, setOrder] = useState<Order | null>(null);
   const hasErrors = data.columns.some(({ name }) => name === tables.ERROR);
@@ -207,18 +197,18 @@ function useRows(data: TableData, isGrowing: boolean): Rows {
   }, [data, isOnlyWrong, order, isGrowing]);
   return {
     rows,
+    /** Null where the table does not say what was wrong. */
     numWrong: hasErrors ? wrong.length : null,
     isOnlyWrong,
     showOnlyWrong,
     order,
-    sort: (key) => setOrder(nextOrder(order, key, data.columns.find(({ name }) => name === key)?.form !== "text")),
+    sort: (key: string): void => setOrder(nextOrder(order, key, data.columns.find(({ name }) => name === key)?.form !== "text")),
   };
 }
 
-// --- Which columns of a table are shown.
-
+/** Which columns of a table are shown. */
 function useColumns(name: string, data: TableData): readonly ShownColumn[] {
-  const choices = choicesFor(name);
+  const choices = choicesFor(name).choices.value;
   const fields = about.value?.fields;
   return useMemo(() => {
     const settings = name === RUNS ? new Set(fields?.map((field) => field.name)) : undefined;
@@ -229,10 +219,10 @@ function useColumns(name: string, data: TableData): readonly ShownColumn[] {
 function Chooser({ table, columns }: { table: string; columns: readonly ShownColumn[] }) {
   const tensors = columns.filter(({ form }) => form === "tensor");
   const others = columns.filter(({ form }) => form !== "tensor");
-  const show = (key: string, isShown: boolean): void => chooseColumn(table, key, isShown);
+  const { show, reset } = choicesFor(table);
   return (
     <div class="column-chooser">
-      <ColumnChooser label={`Columns of ${table}`} isSmall reset={() => forgetChoices(table)}>
+      <ColumnChooser label={`Columns of ${table}`} isSmall reset={reset}>
         {tensors.length > 0 && <h3>Tensors</h3>}
         <ColumnBoxes columns={tensors} show={show} />
         <h3>Columns</h3>
@@ -242,8 +232,7 @@ function Chooser({ table, columns }: { table: string; columns: readonly ShownCol
   );
 }
 
-// --- A table as a file: all of its rows, with the numbers of its tensors.
-
+/** A table as a file: all of its rows, with the numbers of its tensors. */
 function SaveButton({ wish }: { wish: TableWish }) {
   const [isBusy, setIsBusy] = useState(false);
   const [problem, setProblem] = useState("");

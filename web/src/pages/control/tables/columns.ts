@@ -1,10 +1,9 @@
 /** What stands in the columns of a table: which are shown, under which title, and how their cells are written. */
 import { obtain } from "../../../data/collections";
-import { signal } from "@preact/signals";
 import { formatCount, formatSpecial, formatValue } from "../../../data/format";
-import { recall, remember } from "../../../data/remembered";
+import { type ColumnChoices, rememberedColumns } from "../../../ui/Table";
 import * as sorting from "../../../ui/sorting";
-import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, sizeOf, type TableData } from "./table-data";
+import { type Cell, cellOf, type Column, ERROR, numberIn, type Row, sizeOf, type TableData, tableTitle } from "./table-data";
 
 export interface ShownColumn {
   readonly key: string;
@@ -12,7 +11,6 @@ export interface ShownColumn {
   readonly form: "number" | "text" | "tensor" | "error";
   /** Several where tensors stand over each other. */
   readonly names: readonly string[];
-  /** Of numbers. */
   readonly format: (value: number) => string;
   /** Does it say at first glance what a row is about? The others can be had. */
   readonly isShown: boolean;
@@ -25,7 +23,7 @@ const SAID_IN_HEAD = ["run", "epoch", "step"];
 export const ANSWER = "answer";
 
 /** `settings` are columns that are the same in most rows, such as parameters: they are shown where they differ. */
-export function shownColumns(data: TableData, choices: Choices, settings: ReadonlySet<string> = NO_SETTINGS): ShownColumn[] {
+export function shownColumns(data: TableData, choices: ColumnChoices, settings: ReadonlySet<string> = NO_SETTINGS): ShownColumn[] {
   const made = columnsOf(data);
   const isOfTrials = made.some(({ key }) => key === "trial");
   const tensors = made.filter(({ form }) => form === "tensor");
@@ -55,16 +53,23 @@ function errorFirst<One extends Pick<ShownColumn, "key">>(columns: readonly One[
   return [...others.slice(0, trial + 1), error, ...others.slice(trial + 1)];
 }
 
-function columnsOf(data: TableData): Omit<ShownColumn, "isShown">[] {
-  const pair = pairOf(data.columns);
-  return data.columns
+function columnsOf({ columns, rows }: TableData): Omit<ShownColumn, "isShown">[] {
+  const pair = pairOf(columns);
+  return columns
     .filter((column) => column !== pair?.under)
     .map((column) => {
-      if (column === pair?.over) {
-        const names = [pair.over.name, pair.under.name];
-        return { key: column.name, title: `${column.name} and target`, form: "tensor", names, format: String };
-      }
-      return { key: column.name, title: titleOf(column), form: formOf(column), names: [column.name], format: formatOf(data, column) };
+      const { name, form } = column;
+      const isNumber = form === "number" || form === "integer";
+      const over = column === pair?.over ? pair : null;
+      // Layers are called as in the network.
+      const title = form === "tensor" ? name : tableTitle(name.replaceAll("_", " "));
+      return {
+        key: name,
+        title: over === null ? title : `${name} and target`,
+        form: form === "tensor" || form === "text" ? form : name === ERROR ? "error" : "number",
+        names: over === null ? [name] : [name, over.under.name],
+        format: isNumber ? columnFormat(rows.map((row) => numberIn(cellOf(row, name)) ?? NaN)) : String,
+      };
     });
 }
 
@@ -77,69 +82,19 @@ function pairOf(columns: readonly Column[]): { readonly over: Column; readonly u
   return sizeOf(over.shape) === sizeOf(under.shape) ? { over, under } : null;
 }
 
-/** `test loss` → `Test loss`. Layers are called as in the network. */
-function titleOf({ name, form }: Column): string {
-  return form === "tensor" ? name : name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+const choices = new Map<string, ReturnType<typeof rememberedColumns>>();
+
+/** What somebody has chosen for the columns of a table. */
+export function choicesFor(table: string) {
+  return obtain(choices, table, () => rememberedColumns(`control-columns-${table}`));
 }
-
-function formOf({ name, form }: Column): ShownColumn["form"] {
-  if (form === "tensor" || form === "text") return form;
-  return name === ERROR ? "error" : "number";
-}
-
-function formatOf({ rows }: TableData, { name, form }: Column): (value: number) => string {
-  if (form !== "number" && form !== "integer") return String;
-  return columnFormat(rows.map((row) => numberIn(cellOf(row, name)) ?? NaN));
-}
-
-/** What somebody has chosen to see, or not to see, by the key of the column. */
-export type Choices = ReadonlyMap<string, boolean>;
-
-const allChoices = signal<ReadonlyMap<string, Choices>>(new Map());
-
-export function choicesFor(table: string): Choices {
-  return allChoices.value.get(table) ?? obtain(memories, table, () => choicesIn(recall(memoryOf(table)) ?? "[]"));
-}
-
-export function chooseColumn(table: string, key: string, isShown: boolean): void {
-  choose(table, new Map(choicesFor(table)).set(key, isShown));
-}
-
-export function forgetChoices(table: string): void {
-  choose(table, new Map());
-}
-
-function choose(table: string, choices: Choices): void {
-  allChoices.value = new Map(allChoices.peek()).set(table, choices);
-  remember(memoryOf(table), JSON.stringify([...choices]));
-}
-
-/** From an earlier visit. */
-const memories = new Map<string, Choices>();
-
-/** Whatever else stands there is passed over. */
-function choicesIn(text: string): Choices {
-  const isChoice = (pair: unknown): pair is [string, boolean] =>
-    Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "boolean";
-  try {
-    const pairs = JSON.parse(text) as unknown;
-    return new Map(Array.isArray(pairs) ? pairs.filter(isChoice) : []);
-  } catch {
-    return new Map();
-  }
-}
-
-function memoryOf(table: string): string {
-  return `control-columns-${table}`;
-}
-
-// --- How the numbers of a column are written: all with as many decimals, so that they line up.
 
 /** Of the largest, so many digits are seen. */
 const DIGITS = 4;
 const MOST_DECIMALS = 6;
 const LARGE = 1e7;
 
+/** How the numbers of a column are written: all with as many decimals, so that they line up. */
 export function columnFormat(numbers: Iterable<number>): (value: number) => string {
   let [largest, isWhole] = [0, true];
   for (const value of numbers) {
@@ -158,8 +113,6 @@ export function columnFormat(numbers: Iterable<number>): (value: number) => stri
     return value.toFixed(decimals).replace("-", "\u2212");
   };
 }
-
-// --- The order of rows: as it is where nobody chose, or by a column.
 
 /** Pressed a third time, it is as it was. */
 export function nextOrder(now: sorting.Order | null, column: string, isNumeric: boolean): sorting.Order | null {

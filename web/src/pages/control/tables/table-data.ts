@@ -3,6 +3,7 @@ import { obtain } from "../../../data/collections";
 import { computed, signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { control } from "../../../data/control";
+import { follow } from "../../../data/requests";
 import * as store from "../../../data/store";
 import type { TableAnswer, TableColumn, TableRows } from "../../../wire";
 
@@ -42,7 +43,6 @@ export function tableOf(parts: readonly TableRows[]): TableData {
 
 const placesOf = new WeakMap<TableRows["columns"], ReadonlyMap<string, number>>();
 
-/** How many numbers a tensor has. */
 export function sizeOf(shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, 1);
 }
@@ -54,14 +54,12 @@ export function cellOf({ part, at }: Row, name: string): Cell {
   return place === undefined ? null : (part.rows[at]?.[place] ?? null);
 }
 
-/** The column as this row has it. */
 export function columnOf({ part }: Row, name: string): Column | null {
   return part.columns.find((column) => column.name === name) ?? null;
 }
 
 const SPECIAL: Readonly<Record<string, number>> = { NaN: Number.NaN, inf: Infinity, "-inf": -Infinity };
 
-/** A cell as a number; null where it is none. */
 export function numberIn(cell: Cell): number | null {
   if (typeof cell === "number") return cell;
   return cell === null ? null : (SPECIAL[cell] ?? null);
@@ -87,8 +85,6 @@ export function isWrong(row: Row): boolean {
 
 export const ERROR = "error";
 
-// --- Follow a table over some runs: what is known of it stays until more comes.
-
 /** The server answers for no more runs at a time. */
 export const MOST_RUNS = 256;
 
@@ -103,12 +99,12 @@ interface Followed {
 export interface TableWish {
   readonly name: string;
   readonly runIds: readonly string[];
-  /** Of each run only the rows that were logged last. */
   readonly isOnlyLast: boolean;
 }
 
 const NOTHING: Followed = { data: NO_ROWS, isAnswered: false, note: "" };
 
+/** Follow a table over some runs: what is known of it stays until more comes. */
 export function useTable(wish: TableWish): Followed {
   const followed = useSignal<Followed>(NOTHING);
   const source = store.source.value;
@@ -118,17 +114,15 @@ export function useTable(wish: TableWish): Followed {
       followed.value = { ...NOTHING, isAnswered: true };
       return undefined;
     }
-    return source.follow(
+    return follow(
+      source,
       { type: "table", run_ids: [...runIds], name, only_last: isOnlyLast },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "table") return;
-          // What was known of the same runs stays until the first answer voids it.
-          const data = withAnswer(followed.peek().data, answer, wish);
-          followed.value = { data, isAnswered: true, note: answer.note };
-        },
-        refuse: (note) => (followed.value = { ...followed.peek(), isAnswered: true, note }),
+      ({ answer }) => {
+        // What was known of the same runs stays until the first answer voids it.
+        const data = withAnswer(followed.peek().data, answer, wish);
+        followed.value = { data, isAnswered: true, note: answer.note };
       },
+      (note) => (followed.value = { ...followed.peek(), isAnswered: true, note }),
     );
   }, [source, name, runIds.join(), isOnlyLast]);
   return followed.value;
@@ -145,7 +139,6 @@ export const RUNS = "runs";
 const USUAL = [TRAIN_EPOCHS, TEST_TRIALS, TEST_EPOCHS, RUNS];
 
 const NONE: readonly string[] = [];
-/** The run that is written now. */
 export const currentRun = computed(() => control.value?.run_id ?? "");
 const runIds = computed(() => control.value?.run_ids ?? NONE);
 const allRunIds = computed(() => control.value?.all_run_ids ?? NONE);
@@ -171,28 +164,18 @@ export function useOtherTables(): readonly string[] {
   const [source, id] = [store.source.value, currentRun.value];
   useEffect(() => {
     if (source === null || id === "") return undefined;
-    return source.follow(
-      { type: "index", run_ids: [id] },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "index") return;
-          const tables = answer.runs.flatMap((run) => run.series).filter(({ kind }) => kind === "table");
-          const all = new Set([...names.peek(), ...tables.map(({ name }) => name).filter((name) => !USUAL.includes(name))]);
-          if (all.size > names.peek().length) names.value = [...all];
-        },
-        refuse: () => undefined, // what was known stays
-      },
-    );
+    return follow(source, { type: "index", run_ids: [id] }, ({ answer }) => {
+      const tables = answer.runs.flatMap((run) => run.series).filter(({ kind }) => kind === "table");
+      const all = new Set([...names.peek(), ...tables.map(({ name }) => name).filter((name) => !USUAL.includes(name))]);
+      if (all.size > names.peek().length) names.value = [...all];
+    });
   }, [source, id]);
   return names.value;
 }
 
-// --- Which table stands under the tabs, and which of the others has something that nobody has seen yet.
-
 /** Also of a table that is on its way: it opens when it is there. */
 export const chosenTable = signal(TRAIN_EPOCHS);
 
-/** Empty for none. */
 export const newTable = signal("");
 
 export function chooseTable(name: string): void {

@@ -1,21 +1,20 @@
 /** Tensors in the cells of a table: fetched for the rows in view, and painted as little pictures. */
 import { computed } from "@preact/signals";
 import { useEffect, useMemo, useReducer, useRef } from "preact/hooks";
-import { obtain } from "../../../data/collections";
 import { formatNumberOf, formatValue } from "../../../data/format";
 import { messageOf } from "../../../data/message-of";
 import * as net from "../../../data/network/store";
 import { askOf, ByteCache } from "../../../data/requests";
 import { Refusal, type Source } from "../../../data/source";
 import * as page from "../../../data/store";
-import { gridOf, plateSize, unitAt } from "../../../stage3d/network/plates";
-import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
-import { autoScale, paintValues, type Palette, placeOn, rangeOf, readPalette, type Scale } from "../../../ui/colour-scale";
+import { paintUnits } from "../../../stage3d/network/item-pictures";
+import { plateSize } from "../../../stage3d/network/plates";
+import { Pixels } from "../../../ui/Pixels";
+import { autoScale, rangeOf, readPalette, type Scale } from "../../../ui/colour-scale";
 import type { Grid, NetLayer, NetScene, TableRows } from "../../../wire";
 import type { ShownColumn } from "./columns";
 import { cellOf, columnOf, numberIn, type Row, sizeOf } from "./table-data";
 
-/** A column of one record. */
 export interface CellColumn {
   readonly runId: string;
   readonly record: string;
@@ -37,7 +36,6 @@ interface Limits {
 
 interface CellValues {
   readonly values: Float32Array;
-  /** Why there are none; empty where there are. */
   readonly refusal: string;
 }
 
@@ -54,85 +52,65 @@ const ENTRY_BYTES = 200;
 const AT_A_TIME = 3;
 
 /** Fetches what is in view, some rows at a time, and keeps what was fetched. */
-export class CellBlocks {
-  readonly #source: Source | null;
-  readonly #hear: () => void;
-  readonly #cache = new ByteCache<Block>(MAX_CACHED_BYTES);
-  readonly #limits = new Map<string, Limits>();
-  #wanted: readonly CellPlace[] = [];
-  readonly #pending = new Set<string>();
-  #isStopped = false;
-
-  constructor(source: Source | null, hear: () => void) {
-    this.#source = source;
-    this.#hear = hear;
-  }
-
-  /** What is in view now, from the first on. What was wanted before and is not here any more is not asked for. */
-  want(places: readonly CellPlace[]): void {
-    this.#wanted = places;
-    this.#advance();
-  }
-
-  /** Null until they have come. */
-  at({ column, row }: CellPlace): CellValues | null {
-    const [rows, size] = [blockRows(column.shape), sizeOf(column.shape)];
-    const block = this.#cache.get(keyOf(column, Math.floor(row / rows)));
-    if (block === undefined) return null;
-    const from = (row % rows) * size;
-    return { values: block.values.subarray(from, from + size), refusal: block.refusal };
-  }
-
-  /** Null until something of the column has come, and where it has no finite value. */
-  limits(column: CellColumn): Limits | null {
-    return this.#limits.get(keyOf(column)) ?? null;
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    this.#wanted = [];
-  }
-
-  #advance(): void {
-    for (const { column, row } of this.#wanted) {
-      if (this.#pending.size >= AT_A_TIME) return;
+export function cellBlocks(source: Source | null, hear: () => void) {
+  const cache = new ByteCache<Block>(MAX_CACHED_BYTES);
+  const known = new Map<string, Limits>();
+  const pending = new Set<string>();
+  let wanted: readonly CellPlace[] = [];
+  const advance = (): void => {
+    for (const { column, row } of wanted) {
+      if (pending.size >= AT_A_TIME) return;
       const at = Math.floor(row / blockRows(column.shape));
       const key = keyOf(column, at);
-      if (!this.#pending.has(key) && this.#cache.get(key) === undefined) void this.#fetch(column, at, key);
+      if (!pending.has(key) && cache.get(key) === undefined) void fetch(column, at, key);
     }
-  }
-
-  async #fetch(column: CellColumn, at: number, key: string): Promise<void> {
-    this.#pending.add(key);
+  };
+  const limits = (column: CellColumn): Limits | null => known.get(keyOf(column)) ?? null;
+  const fetch = async (column: CellColumn, at: number, key: string): Promise<void> => {
+    pending.add(key);
     // What cannot be read is kept, too: it is not asked for again and again.
-    const block = await this.#ask(column, at).catch(
+    const block = await askBlock(column, at, source).catch(
       (reason: unknown): Block => ({ values: new Float32Array(0), limits: null, refusal: messageOf(reason) }),
     );
-    this.#pending.delete(key);
-    if (this.#isStopped) return;
-    this.#cache.set(key, block, block.values.byteLength + ENTRY_BYTES);
-    const limits = widest([this.limits(column), block.limits]);
-    if (limits !== null) this.#limits.set(keyOf(column), limits);
-    this.#hear();
-    this.#advance();
-  }
+    pending.delete(key);
+    cache.set(key, block, block.values.byteLength + ENTRY_BYTES);
+    const widened = widest([limits(column), block.limits]);
+    if (widened !== null) known.set(keyOf(column), widened);
+    hear();
+    advance();
+  };
+  return {
+    /** What is in view now, from the first on. What was wanted before and is not here any more is not asked for. */
+    want: (places: readonly CellPlace[]): void => {
+      wanted = places;
+      advance();
+    },
+    at: ({ column, row }: CellPlace): CellValues | null => {
+      const [rows, size] = [blockRows(column.shape), sizeOf(column.shape)];
+      const block = cache.get(keyOf(column, Math.floor(row / rows)));
+      const from = (row % rows) * size;
+      return block === undefined ? null : { values: block.values.subarray(from, from + size), refusal: block.refusal };
+    },
+    /** Null until something of the column has come, and where it has no finite value. */
+    limits,
+  };
+}
 
-  async #ask({ runId, record, name, numRows, shape }: CellColumn, at: number): Promise<Block> {
-    const rows = blockRows(shape);
-    const [first_row, num_rows] = [at * rows, Math.min(rows, numRows - at * rows)];
-    const { answer, buffer, offset } = await askOf(
-      { type: "table_cells", run_id: runId, record, column: name, first_row, num_rows },
-      "table_cells",
-      this.#source,
-    );
-    const count = num_rows * sizeOf(shape);
-    if (buffer.byteLength - offset !== 4 * count) {
-      throw new Refusal(`${count} numbers came as ${buffer.byteLength - offset} bytes: the record is damaged.`);
-    }
-    const { low, high } = answer;
-    const limits = low === null || high === null ? null : { low, high };
-    return { values: new Float32Array(buffer, offset, count), limits, refusal: "" };
+async function askBlock({ runId, record, name, numRows, shape }: CellColumn, at: number, source: Source | null): Promise<Block> {
+  const rows = blockRows(shape);
+  const [first_row, num_rows] = [at * rows, Math.min(rows, numRows - at * rows)];
+  const { answer, buffer, offset } = await askOf(
+    { type: "table_cells", run_id: runId, record, column: name, first_row, num_rows },
+    "table_cells",
+    source,
+  );
+  const count = num_rows * sizeOf(shape);
+  if (buffer.byteLength - offset !== 4 * count) {
+    throw new Refusal(`${count} numbers came as ${buffer.byteLength - offset} bytes: the record is damaged.`);
   }
+  const { low, high } = answer;
+  const limits = low === null || high === null ? null : { low, high };
+  return { values: new Float32Array(buffer, offset, count), limits, refusal: "" };
 }
 
 function blockRows(shape: readonly number[]): number {
@@ -146,22 +124,17 @@ function keyOf({ runId, record, name }: CellColumn, at = -1): string {
 
 // --- The tensors of the rows in view, and between which limits each column of them is coloured.
 
-export interface Cells {
-  /** Null where the row has no such tensor, or it has not come yet. */
-  at(row: Row, name: string): CellValues | null;
-  /** By the name of the tensor; nothing until some of it has come. */
-  readonly scales: ReadonlyMap<string, Scale>;
-}
+type Cells = ReturnType<typeof useCells>;
 
 /** So many are kept of what was seen before. */
 const MOST_BEFORE = 4000;
 
 /** `parts` are all that the table shows, `inView` those of its rows that are. */
-export function useCells(columns: readonly ShownColumn[], parts: readonly TableRows[], inView: readonly Row[]): Cells {
+export function useCells(columns: readonly ShownColumn[], parts: readonly TableRows[], inView: readonly Row[]) {
   const [, hear] = useReducer((count: number) => count + 1, 0);
   const source = page.source.value;
-  const blocks = useMemo(() => new CellBlocks(source, () => hear(undefined)), [source]);
-  useEffect(() => () => blocks.stop(), [blocks]);
+  const blocks = useMemo(() => cellBlocks(source, () => hear(undefined)), [source]);
+  useEffect(() => () => blocks.want([]), [blocks]);
   const tensors = columns.filter(({ form }) => form === "tensor");
   useEffect(() => {
     const names = tensors.flatMap((column) => column.names);
@@ -178,8 +151,10 @@ export function useCells(columns: readonly ShownColumn[], parts: readonly TableR
     return names.flatMap((name, at) => (found[at] ? [[name, found[at]] as const] : []));
   });
   return {
-    scales: new Map(scales),
-    at: (row, name) => {
+    /** By the name of the tensor; nothing until some of it has come. */
+    scales: new Map<string, Scale>(scales),
+    /** Null where the row has no such tensor, or it has not come yet. */
+    at: (row: Row, name: string): CellValues | null => {
       const place = placeOf(row, name);
       if (place === null) return null;
       const found = blocks.at(place);
@@ -192,7 +167,6 @@ export function useCells(columns: readonly ShownColumn[], parts: readonly TableR
   };
 }
 
-/** Null where the row has no tensor of this name. */
 function placeOf(row: Row, name: string): CellPlace | null {
   const column = columnOf(row, name);
   if (column?.form !== "tensor") return null;
@@ -200,7 +174,6 @@ function placeOf(row: Row, name: string): CellPlace | null {
   return { column: { runId, record, name, numRows: rows.length, shape: column.shape }, row: row.at };
 }
 
-/** Null where there are none. */
 function widest(limits: readonly (Limits | null)[]): Limits | null {
   const known = limits.filter((one) => one !== null);
   if (known.length === 0) return null;
@@ -238,8 +211,8 @@ const NO_SCALE: Scale = { map: "seq", low: 0, high: 1 };
 
 /** Null where the column has no tensors. What is compared is drawn alike: on the grid of the first. */
 export function gridOfCell(row: Row, { form, names: [first = ""] }: ShownColumn, name = first): Grid | null {
-  const shape = form === "tensor" ? columnOf(row, name)?.shape : undefined;
-  return shape === undefined ? null : gridFor(first, shape, net.scene.value);
+  const own = form === "tensor" ? row.part.grids[name] : undefined;
+  return own === undefined ? null : gridFor(first, own, net.scene.value);
 }
 
 /** Those of few rows stand over each other, others beside each other. */
@@ -287,12 +260,13 @@ function Picture({ name, row, column, cells }: CellProps & { name: string }) {
   const scale = cells.scales.get(name) ?? NO_SCALE;
   const palette = palettes.value[scale.map];
   return (
-    <PixelCanvas
-      style="cell-picture"
-      size={shownSize(grid, column.names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM)}
-      paint={() => paintCell(values, grid, scale, palette)}
+    <Pixels
+      class="cell-picture"
+      role="img"
+      aria-label={`${full}: ${summaryOf(values)}`}
+      style={shownSize(grid, column.names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM)}
+      picture={() => paintUnits((unit) => values[unit] ?? NaN, grid, scale, palette, MOST_PIXELS)}
       depends={[values, grid, scale.map, scale.low, scale.high, palette]}
-      label={`${full}: ${summaryOf(values)}`}
     />
   );
 }
@@ -316,11 +290,9 @@ const LARGEST_CELL = 8;
 const OUTPUT = "Output";
 
 /** The grid of the layer of this name, where there is one of this size; else that which its shape has by itself. */
-export function gridFor(name: string, shape: readonly number[], scene: Pick<NetScene, "layers" | "connections"> | null): Grid {
+export function gridFor(name: string, own: Grid, scene: Pick<NetScene, "layers" | "connections"> | null): Grid {
   const layer = layerOf(name, scene);
-  if (layer?.grid.num_units === sizeOf(shape)) return layer.grid;
-  const isPicture = name.toLowerCase() === "input" || layer?.is_input === true;
-  return obtain(grids, `${isPicture} ${shape.join()}`, () => gridOf(shape, isPicture));
+  return layer?.grid.num_units === own.num_units ? layer.grid : own;
 }
 
 /** What the model returns is called Output, whatever the layer that gives it. */
@@ -331,41 +303,10 @@ function layerOf(name: string, scene: Parameters<typeof gridFor>[2]): NetLayer |
   return scene?.layers.findLast((one) => !one.is_input && !sources.has(one.name));
 }
 
-/** The same object each time: what is drawn on it is not drawn anew. */
-const grids = new Map<string, Grid>();
-
 /** Its size in the page: as large as there is room, and whole pixels for each unit where they are few. */
 export function shownSize(grid: Grid, room: { width: number; height: number }): { width: number; height: number } {
   const { columns, rows } = plateSize(grid);
   const fit = Math.min(room.width / columns, room.height / rows, LARGEST_CELL);
   const cell = fit >= 1 ? Math.floor(fit) : fit;
   return { width: Math.max(1, Math.round(columns * cell)), height: Math.max(1, Math.round(rows * cell)) };
-}
-
-export function paintCell(values: Float32Array, grid: Grid, scale: Scale, palette: Palette): Pixels {
-  const { columns, rows } = plateSize(grid);
-  const every = Math.max(1, Math.ceil(Math.max(columns, rows) / MOST_PIXELS));
-  const [width, height] = [Math.ceil(columns / every), Math.ceil(rows / every)];
-  const units = Array.from({ length: width * height }, (_, at) =>
-    unitAt(grid, { column: (at % width) * every, row: Math.floor(at / width) * every }),
-  );
-  const pixels = grid.is_colour
-    ? paintColour(values, grid, units, scale)
-    : paintValues(Float32Array.from(units, (unit) => values[unit ?? 0] ?? NaN), 0, width, height, scale, palette);
-  // Between tiles, and after the last unit, there is nothing.
-  units.forEach((unit, at) => {
-    if (unit === null) pixels[4 * at + 3] = 0;
-  });
-  return { width, height, pixels };
-}
-
-/** Three maps, from the darkest to the brightest value of them all. */
-function paintColour(values: Float32Array, grid: Grid, units: readonly (number | null)[], scale: Scale) {
-  const size = grid.rows * grid.columns;
-  const pixels = new Uint8ClampedArray(4 * units.length);
-  units.forEach((unit, at) => {
-    for (const map of [0, 1, 2]) pixels[4 * at + map] = 255 * placeOn(scale, values[map * size + (unit ?? 0)] ?? 0);
-    pixels[4 * at + 3] = 255;
-  });
-  return pixels;
 }

@@ -10,9 +10,7 @@ import { type PlacedChip, shownChips, SIZES } from "../../../ui/graph-layout/lay
 import { followSize } from "../../../ui/useSize";
 import { startMeasuring } from "../../../ui/text-width";
 import { ShareBar } from "../../../ui/Blank";
-import { ColourBy } from "./ColourBy";
-import { Minimap } from "./Minimap";
-import { ZoomBar } from "./ZoomBar";
+import { ColourBy, Minimap, ZoomBar } from "./Controls";
 import { paintBoxes, paintFrames, paintHeaders, paintLandmarks, paintOutlines } from "./boxes";
 import { startLayouts } from "./layout-flow";
 import { LEGIBLE, type Painting, type PaintState, palette, TextFitter } from "./pen";
@@ -65,7 +63,6 @@ function startCanvas(canvas: HTMLCanvasElement): () => void {
 
 // --- The drawing and its selection in words, for those who do not see it.
 
-/** What the canvas is. */
 const drawing = computed(() => {
   const pass = store.document.value;
   if (pass === null) return "Graph";
@@ -73,7 +70,6 @@ const drawing = computed(() => {
   return `Computational graph of ${pass.model_name}, ${ops}. Arrow keys follow the edges, Enter opens a module.`;
 });
 
-/** What is selected. */
 const selection = computed(() => {
   const [pass, tree, key, lit] = [store.document.value, store.hierarchy.value, store.selected.value, highlight.value];
   const node = key === null ? undefined : tree?.nodes.get(key);
@@ -89,8 +85,7 @@ const selection = computed(() => {
   return parts.filter((part) => part !== "").join(", ");
 });
 
-// --- What the colours of edges mean while something is selected.
-
+/** What the colours of edges mean while something is selected. */
 function LegendBox() {
   const lit = highlight.value;
   if (lit?.selected == null) return null;
@@ -112,8 +107,7 @@ function LegendBox() {
   );
 }
 
-// --- Says that a layout is being made, how far it is, or that it failed.
-
+/** Says that a layout is being made, how far it is, or that it failed. */
 function LayoutBar() {
   const [wait, failure] = [layoutWait.value, layoutFailure.value];
   if (failure !== null) {
@@ -177,10 +171,9 @@ function paintDots({ context, state: { camera, view, palette } }: Painting): voi
   context.fill();
 }
 
-// --- After a moment, the whole name of what is under the pointer, and its tensor.
-
 const DELAY_MS = 400;
 
+/** After a moment, the whole name of what is under the pointer, and its tensor. */
 function HoverTip() {
   // The tree and the inspector light boxes up as well: that needs no words here.
   const key = isPointerOver.value ? store.hovered.value : null;

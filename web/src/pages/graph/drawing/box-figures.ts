@@ -7,7 +7,6 @@ import type { Figures, Metric } from "../../../data/store";
 
 export const NUM_STEPS = 10;
 
-/** The figure of a node, null where there is none. */
 export type Measure = (node: GraphNode) => number | null;
 
 const MEASURES: Partial<Record<Metric, Measure>> = {
@@ -74,7 +73,6 @@ export function figureText(value: number, unit: Unit): string {
   return amount < 0.005 ? "<0.01" : amount.toFixed(2);
 }
 
-/** A scale from zero to the limit. */
 export interface Scale {
   readonly limit: number;
   readonly unit: Unit;

@@ -168,8 +168,6 @@ export function paintOutlines({ context, state }: Painting): void {
   if (highlight.selected !== null) outline(highlight.selected, palette.accent, 2, 0);
 }
 
-// --- Draw open groups: their frames with heads, or far out just their names.
-
 /** Open groups: outer ones first, so that inner ones lie on them. */
 export function paintFrames(painting: Painting, frames: readonly SceneBox[]): void {
   const { context, state } = painting;

@@ -108,12 +108,10 @@ export function glideTo(next: Camera): void {
   running = requestAnimationFrame(step);
 }
 
-/** Show all of the picture, or a part of it. */
 export function fit(part: Rect | null = scene.peek()): void {
   if (part !== null) glideTo(fitted(part, viewSize.peek()));
 }
 
-/** Zoom about the middle of the view. */
 export function zoomBy(factor: number): void {
   const { width, height } = viewSize.peek();
   glideTo(zoomedAt(camera.peek(), width / 2, height / 2, factor));

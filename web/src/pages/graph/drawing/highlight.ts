@@ -122,7 +122,6 @@ function middleX(box: SceneBox): number {
   return box.x + box.width / 2;
 }
 
-/** The first or last op that ran, as a key. */
 export function endOp(hierarchy: Hierarchy, end: "first" | "last"): string | null {
   const ops = [...hierarchy.nodes.values()].filter((node) => node.kind === "op" && node.host === null);
   return ops.sort((a, b) => a.order - b.order).at(end === "first" ? 0 : -1)?.key ?? null;

@@ -6,7 +6,6 @@ import { themeTick } from "../../../data/store";
 import { figureText } from "./box-figures";
 import type { picture } from "./view-state";
 
-/** All that a picture depends on. */
 export type PaintState = NonNullable<typeof picture.value>;
 
 /** What is painted on, what is painted, and how text is written: what every painter is given. */
@@ -59,8 +58,6 @@ function readPalette() {
   };
 }
 
-// --- Text that is cut with an ellipsis where it is too long for its room.
-
 type Align = "left" | "right" | "center";
 
 interface Fitted {
@@ -71,6 +68,7 @@ interface Fitted {
 /** More than this many cut texts are not remembered. */
 const MOST_KNOWN = 20_000;
 
+/** Text that is cut with an ellipsis where it is too long for its room. */
 export class TextFitter {
   private readonly known = new Map<string, Fitted>();
   private font = "";

@@ -6,7 +6,6 @@ import { fit, glideTo, jumpTo, zoomBy } from "./camera";
 import { type Direction, endOp, neighbour } from "./highlight";
 import { camera, isPointerOver, scene, viewSize } from "./view-state";
 
-/** Call what it returns to stop. */
 export function followMouse(canvas: HTMLCanvasElement): () => void {
   const stop = followPointer(canvas, {
     panBy: (dx, dy) => moveTo(panned(camera.peek(), dx, dy)),
@@ -62,8 +61,6 @@ function moveTo(next: Camera): void {
   jumpTo(all === null ? next : kept(next, all, viewSize.peek()));
 }
 
-// --- The keys of the drawing, while it has the focus.
-
 const ACTIONS: Readonly<Record<string, () => void>> = {
   ArrowUp: () => step("up"),
   ArrowDown: () => step("down"),
@@ -79,6 +76,7 @@ const ACTIONS: Readonly<Record<string, () => void>> = {
   Enter: enter,
 };
 
+/** The keys of the drawing, while it has the focus. */
 export function handleKey(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const action = ACTIONS[event.key];

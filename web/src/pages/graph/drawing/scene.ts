@@ -13,7 +13,6 @@ import {
   SIZES,
 } from "../../../ui/graph-layout/layout-graph";
 
-/** A box at its place in the whole picture. */
 export interface SceneBox extends Rect {
   readonly key: string;
   readonly isOpen: boolean;
@@ -43,7 +42,6 @@ export class Scene implements Rect {
   readonly y = 0;
   readonly width: number;
   readonly height: number;
-  /** Every box of the picture, open groups included. */
   readonly boxes = new Map<string, SceneBox>();
 
   /** Where the pass ended, if it raised. */
@@ -180,8 +178,6 @@ function boundsAlong(path: readonly number[]): Rect {
   }
   return { x: left, y: top, width: right - left, height: bottom - top };
 }
-
-// --- Which groups are open: at the start, and down to a depth.
 
 /** A pass of more ops than this starts closed. */
 const MANY_OPS = 500;

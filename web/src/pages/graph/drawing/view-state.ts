@@ -11,7 +11,6 @@ export const camera = signal<Camera>({ x: 0, y: 0, scale: 1 });
 export const viewSize = signal<Size>({ width: 0, height: 0 });
 export const scene = signal<Scene | null>(null);
 
-/** Whether the pointer is over the drawing itself. */
 export const isPointerOver = signal(false);
 
 /** A layout that is being made: how many ops it will show, and how many of them are placed. Null where none takes long. */
@@ -35,7 +34,6 @@ export const measure = computed(() => {
   return tree === null ? null : measureBy(shownMetric.value, tree, store.figures.value);
 });
 
-/** The boxes on screen that are no open groups. */
 const closedNodes = computed(() => {
   const [tree, boxes] = [shownTree.value, [...(scene.value?.boxes.values() ?? [])]];
   return boxes.filter((box) => !box.isOpen).map(({ key }) => tree!.nodes.get(key)!);
@@ -65,12 +63,10 @@ const shownHits = computed(() => {
   return new Set(all === null ? [] : [...store.searchHits.value].flatMap((key) => all.boxFor(key)?.key ?? []));
 });
 
-/** How many ops are inside closed groups. */
 export const numHidden = computed(() =>
   closedNodes.value.reduce((count, node) => count + (node.kind === "group" ? node.numOps : 0), 0),
 );
 
-/** All that is drawn; null while there is nothing. */
 export const picture = computed(() => {
   const [all, lit] = [scene.value, highlight.value];
   if (all === null || lit === null) return null;

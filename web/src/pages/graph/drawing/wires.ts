@@ -47,45 +47,35 @@ export function paintWires(painting: Painting, wires: PlacedWires): void {
     if (!isFar && !isDead) addHead(batch.heads, wire, x, y, state.isBackward && !wire.isCondition);
   }
   for (const mark of MARKS) {
-    paintBatch(painting, mark, batches.get(mark));
-    paintConditions(painting, mark, conditions.get(mark));
+    paintBatch(painting, mark, batches.get(mark), false);
+    paintBatch(painting, mark, conditions.get(mark), true);
   }
   if (state.camera.scale < LEGIBLE.figures) return;
   paintLabels(painting, wires);
   paintHeadWords(painting, wires);
 }
 
-function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch | undefined): void {
+/** Conditions are dashed, in a colour of their own: no tensor runs there. */
+function paintBatch({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch | undefined, isCondition: boolean): void {
   if (batch === undefined) return;
-  const colour = COLOUR_OF[mark](palette);
+  const colour = isCondition ? palette.condition : COLOUR_OF[mark](palette);
+  const isFaint = isCondition && mark === "off";
   context.strokeStyle = colour;
-  context.globalAlpha = mark === "plain" ? 0.65 : 1;
+  context.globalAlpha = isFaint ? 0.4 : mark === "plain" && !isCondition ? 0.65 : 1;
+  if (isCondition) context.setLineDash(CONDITION_DASH);
   // There are not lines of every thickness: forEach passes over holes.
   batch.lines.forEach((path, step) => {
-    const width = 1.1 + step * 0.45 + (mark === "selected" ? 0.6 : 0);
+    const width = (isCondition ? 1.4 : 1.1 + step * 0.45) + (mark === "selected" ? 0.6 : 0);
     context.lineWidth = Math.max(width, Math.min(2.2, 0.7 / camera.scale));
     context.stroke(path);
   });
+  context.setLineDash([]);
   context.globalAlpha = 1;
   // Heads are cut out first: where lines are translucent, the one under a head must not show through.
   context.fillStyle = palette.background;
-  context.fill(batch.heads);
-  context.globalAlpha = mark === "plain" ? 0.75 : 1;
+  if (!isCondition) context.fill(batch.heads);
+  context.globalAlpha = isFaint ? 0.4 : mark === "plain" && !isCondition ? 0.75 : 1;
   context.fillStyle = colour;
-  context.fill(batch.heads);
-  context.globalAlpha = 1;
-}
-
-/** Dashed, in a colour of their own: no tensor runs here. */
-function paintConditions({ context, state: { camera, palette } }: Painting, mark: Mark, batch: Batch | undefined): void {
-  if (batch === undefined) return;
-  context.globalAlpha = mark === "off" ? 0.4 : 1;
-  context.strokeStyle = palette.condition;
-  context.fillStyle = palette.condition;
-  context.lineWidth = Math.max(mark === "selected" ? 2 : 1.4, Math.min(2.2, 0.7 / camera.scale));
-  context.setLineDash(CONDITION_DASH);
-  batch.lines.forEach((path) => context.stroke(path));
-  context.setLineDash([]);
   context.fill(batch.heads);
   context.globalAlpha = 1;
 }
@@ -184,12 +174,10 @@ function labelOf(wire: PlacedWire, hierarchy: Hierarchy): string {
   });
 }
 
-// --- What is written at the head of a line: as which argument it arrives, in which passes, under which
-//   condition.
-
 /** By picture, since they depend on what is open, and are asked for in every frame. */
 const known = new WeakMap<Scene, WeakMap<PlacedWire, string>>();
 
+/** What is written at the head of a line: as which argument it arrives, in which passes, under which condition. */
 export function wordsOf(scene: Scene, wire: PlacedWire): string {
   const ofScene = obtain(known, scene, () => new WeakMap<PlacedWire, string>());
   return obtain(ofScene, wire, () => distinct(wire.isCondition ? conditionsOf(scene, wire) : usesOf(scene, wire)).join(wire.isCondition ? " / " : ", "));

@@ -3,6 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
 import { shownKeys } from "../../../data/pass/edges";
 import type { GraphNode, Hierarchy } from "../../../data/pass/model";
+import { shapeRange } from "../../../data/pass/node-words";
 import * as store from "../../../data/store";
 import { Blank, Skeletons } from "../../../ui/Blank";
 import { FilterField } from "../../../ui/FilterField";
@@ -42,10 +43,9 @@ export function ModulesPanel() {
   );
 }
 
-// --- The tree or what was found, and the place of the tree while a pass is being read.
-
 const WIDTHS = [84, 112, 96, 132, 72, 104, 88, 120];
 
+/** The tree or what was found, and the place of the tree while a pass is being read. */
 function Body({ hierarchy }: { hierarchy: Hierarchy | null }) {
   if (hierarchy !== null) return query.value.trim() === "" ? <ModuleTree hierarchy={hierarchy} /> : <SearchHits hierarchy={hierarchy} />;
   if (!["loading", "waiting"].includes(store.opening.value.state)) return <div class="panel-body" />;
@@ -61,8 +61,7 @@ function HitCount() {
   );
 }
 
-// --- What was found, in the order it ran.
-
+/** What was found, in the order it ran. */
 function SearchHits({ hierarchy }: { hierarchy: Hierarchy }) {
   const found = hits.value;
   const active = current.value;
@@ -131,13 +130,12 @@ function Hit({ node, tree, at, isCurrent }: { node: GraphNode; tree: Hierarchy; 
   );
 }
 
-// --- Cut a text where words of a query begin and end.
-
 interface Part {
   readonly text: string;
   readonly isMarked: boolean;
 }
 
+/** Cut a text where words of a query begin and end. */
 export function markWords(text: string, query: string): Part[] {
   const lower = text.toLowerCase();
   // Some letters change their length in lower case: then nothing could be cut at the right place.
@@ -157,11 +155,10 @@ export function markWords(text: string, query: string): Part[] {
   return parts;
 }
 
-// --- The tree of modules and the ops in them. It opens and closes with the graph and follows the selection.
-
 /** Deeper levels stand no further in: their names would leave the panel. */
 const MAX_INDENT = 9;
 
+/** The tree of modules and the ops in them. It opens and closes with the graph and follows the selection. */
 function ModuleTree({ hierarchy }: { hierarchy: Hierarchy }) {
   const openGroups = store.openGroups.value;
   const rows = useMemo(() => treeRows(hierarchy, openGroups), [hierarchy, openGroups]);
@@ -261,12 +258,9 @@ function describe(node: GraphNode): string {
 /** In the rolled form the passes of an op may differ: `4×4 … 10×4`. */
 function shapesOf(node: GraphNode): string {
   const ops = store.document.value?.ops;
-  const shapes = node.ops.map((index) => formatShape(ops?.[index]?.shape ?? []));
-  const [first, last] = [shapes[0] ?? "", shapes.at(-1) ?? ""];
-  return shapes.every((shape) => shape === first) ? first : `${first} … ${last}`;
+  const [first = "", last = ""] = [node.ops[0], node.ops.at(-1)].map((op) => formatShape(ops?.[op ?? -1]?.shape ?? []));
+  return shapeRange(first, last);
 }
-
-// --- The tree as rows: what stands in view for the groups that are open.
 
 /** Rows from top to bottom. The model itself is always open. */
 export function treeRows(hierarchy: Hierarchy, openGroups: ReadonlySet<string>): GraphNode[] {
@@ -281,8 +275,7 @@ export function rowOf(rows: readonly GraphNode[], { nodes }: Hierarchy, key: str
   return at.get(wanted ?? "") ?? -1;
 }
 
-// --- The pass in a few figures, at the foot of the panel.
-
+/** The pass in a few figures, at the foot of the panel. */
 function PassReadout({ document }: { document: PassDocument }) {
   return (
     <div class="section">
@@ -304,7 +297,6 @@ function PassReadout({ document }: { document: PassDocument }) {
   );
 }
 
-/** Of all ops, over all backward passes. */
 export function backwardSeconds(document: PassDocument): number {
   return document.ops.reduce((sum, op) => sum + (op.backward_seconds ?? 0), 0);
 }
@@ -313,8 +305,6 @@ export function backwardSeconds(document: PassDocument): number {
 export function numCalls(document: PassDocument): number {
   return document.ops.filter((op) => op.kind === "op").length;
 }
-
-// --- What to call a node where its surroundings are not seen: its address, or its label.
 
 /** `layer2.0.conv2`, `relu_1_7`; with the call where a module ran more than once: `rnn:2`. */
 export function placeOf(node: GraphNode, document: PassDocument): string {

@@ -72,7 +72,6 @@ export function goToHit(at: number): void {
   store.goTo(key);
 }
 
-/** Show the hits in the graph too. */
 export function startFinding(): void {
   effect(() => {
     store.searchHits.value = new Set(hits.value);

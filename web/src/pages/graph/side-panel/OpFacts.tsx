@@ -10,7 +10,7 @@ export function OpFacts({ document, index }: { document: PassDocument; index: nu
   return (
     <>
       <Section title="Metadata">
-        <Facts facts={[...tensorFacts(op), ...costFacts(op), ...callFacts(document, op)]} />
+        <Facts facts={metadata(document, op)} />
       </Section>
       <Section title="Around it">
         <Facts facts={linkFacts(document, index)} />
@@ -19,7 +19,8 @@ export function OpFacts({ document, index }: { document: PassDocument; index: nu
   );
 }
 
-function tensorFacts(op: OpEntry): (Fact | false)[] {
+function metadata(document: PassDocument, op: OpEntry): (Fact | false)[] {
+  const params = op.params.map((at) => document.params[at]).filter((param) => param !== undefined);
   return [
     op.name !== "" && ["name", op.name],
     ["shape", formatShape(op.shape)],
@@ -29,20 +30,9 @@ function tensorFacts(op: OpEntry): (Fact | false)[] {
     op.grad_fn !== "" && ["grad_fn", <span class="mono">{op.grad_fn}</span>],
     op.is_inplace && ["in place", "yes: it wrote into its input"],
     op.is_edited && ["edited", "yes: its value was replaced"],
-  ];
-}
-
-function costFacts(op: OpEntry): (Fact | false)[] {
-  return [
     op.kind === "op" && ["forward time", formatSeconds(op.seconds)],
     op.backward_seconds !== null && ["backward time", formatSeconds(op.backward_seconds)],
     op.flops !== null && ["FLOPs", formatLarge(op.flops)],
-  ];
-}
-
-function callFacts(document: PassDocument, op: OpEntry): (Fact | false)[] {
-  const params = op.params.map((at) => document.params[at]).filter((param) => param !== undefined);
-  return [
     op.arguments !== "" && ["arguments", <code class="wrap">{op.arguments}</code>],
     params.length > 0 && [
       "parameters",
@@ -99,8 +89,7 @@ function Branches({ all }: { all: readonly BranchEntry[] }) {
   return <Links items={items} />;
 }
 
-// --- The names of ops and modules, which select them.
-
+/** The names of ops and modules, which select them. */
 function Link({ name, to }: { name: string; to: string }) {
   return (
     <button
@@ -133,14 +122,13 @@ export function ScopeLink({ index, text }: { index: number; text?: string }) {
   return key === null ? <span class="mono">{name}</span> : <Link name={name} to={key} />;
 }
 
-// --- The line of source that made an op, among its neighbours, and the calls that led to it.
-
 interface Props {
   document: PassDocument;
   source: number;
   stack: readonly number[];
 }
 
+/** The line of source that made an op, among its neighbours, and the calls that led to it. */
 export function SourceLines({ document, source, stack }: Props) {
   const entry = document.sources[source];
   if (entry === undefined) return null;
@@ -186,12 +174,9 @@ function Lines({ entry }: { entry: SourceEntry }) {
   );
 }
 
-/** The last two parts of the path, and the line. */
 function placeText({ file, line }: SourceEntry): string {
   return `${file.split(/[\\/]/).slice(-2).join("/")}:${line}`;
 }
-
-// --- Who reads an op's output, its layer in other passes, and the branches before and after it.
 
 /** For each op the indices of those that were given its output. Found once for each document. */
 const readers = new WeakMap<PassDocument, readonly Set<number>[]>();
@@ -204,6 +189,7 @@ function readersIn(document: PassDocument): readonly Set<number>[] {
   });
 }
 
+/** Who reads an op's output, its layer in other passes, and the branches before and after it. */
 export function around(document: PassDocument, index: number) {
   const { ops, branches } = document;
   return {

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
 import { distinct } from "../../../data/pass/node-words";
-import { askOf } from "../../../data/requests";
+import { askOf, follow } from "../../../data/requests";
 import { addressOf } from "../../../data/route";
 import { colourOf, index as runIndex, indexWith, isChosen, runsById, type RunSeries } from "../../../data/runs";
 import * as store from "../../../data/store";
@@ -125,20 +125,12 @@ export function figureCharts(answer: OpSeriesAnswer): readonly FigureChart[] {
   ].filter((one) => one !== null);
 }
 
-// --- Series of the run that are named after an op's module or parameters: numbers as charts, all else as
-//   links.
-
 const MAX_CHARTS = 8;
 const MAX_LINKS = 12;
 const SERIES_HEIGHT = 72;
 
-interface RunSeriesPartProps {
-  runId: string;
-  document: PassDocument;
-  index: number;
-}
-
-function RunSeriesPart({ runId, document, index }: RunSeriesPartProps) {
+/** Series of the run that are named after an op's module or parameters: numbers as charts, all else as links. */
+function RunSeriesPart({ runId, document, index }: { runId: string; document: PassDocument; index: number }) {
   const series = useRunIndex(runId);
   const addresses = addressesOf(document, index);
   const [address] = addresses;
@@ -195,17 +187,10 @@ function useRunIndex(runId: string): RunSeries {
   useEffect(() => {
     if (source === null || isFollowed || runId === "") return undefined;
     let known: ReadonlyMap<string, RunSeries> = new Map();
-    return source.follow(
-      { type: "index", run_ids: [runId] },
-      {
-        hear: ({ answer }) => {
-          if (answer.type !== "index") return;
-          known = indexWith(known, answer);
-          setOwn(known.get(runId) ?? NO_SERIES);
-        },
-        refuse: () => undefined, // then nothing is known of it
-      },
-    );
+    return follow(source, { type: "index", run_ids: [runId] }, ({ answer }) => {
+      known = indexWith(known, answer);
+      setOwn(known.get(runId) ?? NO_SERIES);
+    });
   }, [source, runId, isFollowed]);
   return isFollowed ? (runIndex.value.get(runId) ?? NO_SERIES) : own;
 }
@@ -214,8 +199,6 @@ function useRunIndex(runId: string): RunSeries {
 function linkTo(runId: string, { kind, name }: SeriesListing): string {
   return addressOf("tensors", { runs: runId, tensor: name, kind: kind === "histogram" ? kind : null });
 }
-
-// --- Which series of a run belong to an op: those named after its module or its parameters.
 
 /** The addresses that an op goes by: its module's, and those of its parameters. The model itself has none. */
 export function addressesOf(document: PassDocument, opIndex: number): readonly string[] {

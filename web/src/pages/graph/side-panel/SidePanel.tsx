@@ -3,9 +3,10 @@ import { signal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useState } from "preact/hooks";
 import { formatBytes, formatCount, formatLarge, formatNumberOf, formatSeconds, formatShape } from "../../../data/format";
-import type { GraphNode } from "../../../data/pass/model";
+import { opsInside } from "../../../data/pass/edges";
+import type { GraphNode, Hierarchy } from "../../../data/pass/model";
 import * as store from "../../../data/store";
-import { Facts, Head, Section, TensorSkeleton } from "../../../plot/tensor/Facts";
+import { type Fact, Facts, Head, Links, Section, TensorSkeleton } from "../../../plot/tensor/Facts";
 import { ItemStepper } from "../../../plot/tensor/ItemStepper";
 import { FIRST } from "../../../plot/tensor/Picture";
 import { TensorColumn } from "../../../plot/tensor/TensorColumn";
@@ -17,12 +18,10 @@ import { Stepper } from "../../../ui/Stepper";
 import { HidePanel } from "../../../ui/PanelPlace";
 import { Tabs } from "../../../ui/controls";
 import { autoScale, type Scale } from "../../../ui/colour-scale";
-import type { PassDocument, TensorView } from "../../../wire";
+import type { PassDocument, ScopeEntry, TensorView } from "../../../wire";
 import { backwardSeconds, numCalls, placeOf } from "../modules/ModulesPanel";
-import { ModuleView } from "./ModuleView";
-import { OpFacts, OpLinks, SourceLines } from "./OpFacts";
+import { OpFacts, OpLink, OpLinks, ScopeLink, SourceLines } from "./OpFacts";
 
-/** An op of a pass. */
 export interface OpPlace {
   document: PassDocument;
   index: number;
@@ -54,13 +53,12 @@ function Selected({ OverRun }: SidePanelProps) {
   return <ModuleView key={node.key} node={node} hierarchy={hierarchy} />;
 }
 
-// --- All about one op: its tensors, the line that made it, and what is known of it.
-
 interface Props extends SidePanelProps {
   node: GraphNode;
   document: PassDocument;
 }
 
+/** All about one op: its tensors, the line that made it, and what is known of it. */
 function OpView({ node, document, OverRun }: Props) {
   const [passAt, setPassAt] = useState(0);
   const index = node.ops[Math.min(passAt, node.ops.length - 1)] ?? 0;
@@ -99,8 +97,7 @@ function OpView({ node, document, OverRun }: Props) {
   );
 }
 
-// --- Output, input, weight, gradient: which tensor of an op is looked at.
-
+/** Output, input, weight, gradient: which tensor of an op is looked at. */
 function TensorTabs({ document, index }: OpPlace) {
   const tabs = tabsOf(document, index);
   const tab = tabs.find(({ name }) => name === tabChosen.value) ?? tabs[0];
@@ -144,8 +141,99 @@ function TensorTabs({ document, index }: OpPlace) {
 
 export const tabChosen = signal<TabName>("Output");
 
-// --- The pass as a whole: how it ended, what there is to note, and its facts.
+/** All about one module: its calls, its cost, what goes in and out, and the ops in it. */
+function ModuleView({ node, hierarchy }: { node: GraphNode; hierarchy: Hierarchy }) {
+  const { document } = hierarchy;
+  const scope = document.scopes[node.scopes[0] ?? node.scope];
+  const inside = opsInside(hierarchy, node.key);
+  const lines = (indices: readonly number[]) => <Links items={indices.map((index) => <OpLine document={document} index={index} />)} />;
+  const isOpen = node.key === hierarchy.root || store.openGroups.value.has(node.key);
+  return (
+    <>
+      <Head title={placeOf(node, document)}>
+        {scope?.name ?? "part"} · {formatNumberOf(node.numOps, "op")}
+      </Head>
+      {node.key !== hierarchy.root && (
+        <div class="pad-s">
+          <button class="btn sm" aria-expanded={isOpen} onClick={() => store.toggle(node.key)}>
+            {isOpen ? "Close" : "Open"} <kbd>e</kbd>
+          </button>
+        </div>
+      )}
+      <div class="panel-body">
+        <Section title="Module">
+          <Facts facts={moduleFacts(node, document, scope)} />
+        </Section>
+        {scope !== undefined && (
+          <Section title="Inputs and outputs">
+            <Facts facts={[["inputs", lines(inputsOf(document, inside))], ["outputs", lines(scope.outputs)]]} />
+          </Section>
+        )}
+        {scope !== undefined && <SourceLines document={document} source={scope.source} stack={[]} />}
+        <Section title="Ops" remark={formatCount(inside.length)}>
+          {lines(inside)}
+        </Section>
+      </div>
+    </>
+  );
+}
 
+function moduleFacts(
+  node: GraphNode,
+  document: PassDocument,
+  scope: ScopeEntry | undefined,
+): (Fact | false)[] {
+  if (scope === undefined) return [["ops", formatCount(node.numOps)]];
+  const others = document.scopes
+    .map((other, at) => ({ other, at }))
+    .filter(({ other }) => scope.address !== null && other.address === scope.address);
+  return [
+    ["class", <span class="mono">{scope.name}</span>],
+    scope.address !== null && [
+      "address",
+      <span class="mono">{scope.address === "" ? "(the model)" : scope.address}</span>,
+    ],
+    scope.address === null && ["kind", "a torch function, opened up"],
+    scope.parent >= 0 && ["inside", <ScopeLink index={scope.parent} />],
+    ["calls", formatCount(scope.num_passes)],
+    others.length > 1 &&
+      node.scopes.length === 1 && [
+        "this call",
+        <Links
+          items={others.map(({ other, at }) => (
+            <ScopeLink index={at} text={`${other.pass_num}${other === scope ? " (this)" : ""}`} />
+          ))}
+        />,
+      ],
+    ["parameters", formatLarge(scope.num_params)],
+    ["forward time", formatSeconds(node.seconds)],
+    node.backwardSeconds !== null && ["backward time", formatSeconds(node.backwardSeconds)],
+    node.flops !== null && ["FLOPs", formatLarge(node.flops)],
+    ["memory of outputs", formatBytes(node.numBytes)],
+  ];
+}
+
+function OpLine({ document, index }: { document: PassDocument; index: number }) {
+  const op = document.ops[index];
+  return (
+    <span class="op-line">
+      <OpLink index={index} /> <span class="muted">{op === undefined ? "" : formatShape(op.shape)}</span>
+    </span>
+  );
+}
+
+/** Indices of the ops outside whose outputs are read inside. Buffers are the module's own. */
+export function inputsOf(document: PassDocument, inside: readonly number[]): number[] {
+  const within = new Set(inside);
+  const { ops } = document;
+  const found = inside.flatMap((index) => {
+    const fromOutside = ops[index]!.parents.map(([from]) => from).filter((from) => !within.has(from) && ops[from]?.kind !== "buffer");
+    return ops[index]!.kind === "input" ? [index, ...fromOutside] : fromOutside;
+  });
+  return [...new Set(found)].sort((a, b) => a - b);
+}
+
+/** The pass as a whole: how it ended, what there is to note, and its facts. */
 function PassView({ document }: { document: PassDocument }) {
   const notes = [...document.notes, ...store.pageNotes.value];
   const numModuleCalls = document.scopes.filter((scope) => scope.address !== null).length;
@@ -212,8 +300,7 @@ function PassView({ document }: { document: PassDocument }) {
   );
 }
 
-// --- A model that raised: where the pass ended, and what it said.
-
+/** A model that raised: where the pass ended, and what it said. */
 function RaisedNotice({ document }: { document: PassDocument }) {
   const last = document.ops.length - 1;
   return (
@@ -240,14 +327,8 @@ export function ToLastOp({ index }: { index: number }) {
   );
 }
 
-// --- One tensor: picture, histogram, figures and numbers, or why it is not there.
-
-interface TensorPanelProps {
-  document: PassDocument;
-  subject: Subject;
-}
-
-function TensorPanel({ document, subject }: TensorPanelProps) {
+/** One tensor: picture, histogram, figures and numbers, or why it is not there. */
+function TensorPanel({ document, subject }: { document: PassDocument; subject: Subject }) {
   const { whole, item, answer, step } = useItemOf(subject.isThere ? subject : null);
   const [fixed, setFixed] = useState<Scale | null>(null);
   const [start, setStart] = useState(FIRST);

@@ -15,7 +15,6 @@ interface Work {
 
 const UNTOUCHED: Work = { typed: null, verdict: null, numHints: 0 };
 
-/** By exercise and symbol. */
 const works = signal<ReadonlyMap<string, Work>>(new Map());
 /** Which hole is being checked; empty for none. */
 export const checkingHole = signal("");
@@ -72,7 +71,6 @@ export function takeHint(hole: Hole): void {
   note(keyOf(hole.symbol), { numHints: workOn(hole).numHints + 1 });
 }
 
-/** Ask whether an answer is right. */
 export async function checkAnswer(hole: Hole): Promise<void> {
   const [{ symbol }, now] = [hole, exercise.peek()];
   const answer = workOn(hole).text.trim();
@@ -104,7 +102,6 @@ function takeExercises(all: Exercise[]): void {
   if (known !== null) catalogue.value = { ...known, exercises: all };
 }
 
-/** Forget what was solved, typed and hinted. */
 export async function resetProgress(): Promise<void> {
   try {
     const { answer } = await askOf({ type: "progress_reset" }, "lessons");

@@ -38,9 +38,8 @@ export function ExpressionPanel() {
 function ExampleSelect() {
   const examples = store.catalogue.value?.examples ?? [];
   const against = store.whyNotAsk();
-  const choose = (event: Event): void => {
-    const select = event.currentTarget as HTMLSelectElement;
-    const example = examples.find(({ id }) => id === select.value);
+  const choose = (id: string): void => {
+    const example = examples.find((one) => one.id === id);
     if (example !== undefined) chooseExample(example);
   };
   const chosen = store.isOwn.value ? "" : store.exampleId.value;
@@ -51,7 +50,7 @@ function ExampleSelect() {
       title={against === "" ? undefined : against}
       disabled={against !== "" || examples.length === 0}
       value={chosen}
-      onChange={choose}
+      onChange={(event) => choose(event.currentTarget.value)}
     >
       <option value="" disabled hidden>
         {store.isOwn.value ? "Your own" : "Choose"}
@@ -72,8 +71,7 @@ function Nothing() {
   return <p class="pad-s muted fs-2">Choose an example, or write your own with Edit.</p>;
 }
 
-// --- The lines of the expression, with the one that the step is about, and the one that is wrong.
-
+/** The lines of the expression, with the one that the step is about, and the one that is wrong. */
 function CodeLines({ lesson }: { lesson: Lesson }) {
   const box = useRef<HTMLDivElement>(null);
   const now = store.currentNode.value?.line ?? 0;
@@ -113,16 +111,11 @@ function FaultText({ message }: { message: string }) {
   );
 }
 
-// --- All steps of the way, with those that are done; the arrow keys go through them.
-
+/** All steps of the way, with those that are done; the arrow keys go through them. */
 function StepList() {
   const rows = store.steps.value;
   const now = store.step.value;
   const title = store.direction.value === "backward" ? "Backward steps" : "Forward steps";
-  const choose = (at: number): void => {
-    store.isPlaying.value = false;
-    store.setStep(at + 1);
-  };
   return (
     <>
       <div class="panel-head rule-t">
@@ -147,7 +140,7 @@ function StepList() {
           isLater: at + 1 > now,
         }))}
         now={now - 1}
-        choose={choose}
+        choose={(at) => store.goToStep(at + 1)}
         // As wide as the longest name, within reason.
         nameWidth={`${Math.min(11, Math.max(5, ...rows.map(({ target }) => target.length)))}ch`}
       />
@@ -155,8 +148,7 @@ function StepList() {
   );
 }
 
-// --- The expression as a text to change, with the line that was wrong the last time.
-
+/** The expression as a text to change, with the line that was wrong the last time. */
 function Editor() {
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => field.current?.focus(), []);
@@ -204,7 +196,6 @@ function Editor() {
   );
 }
 
-/** What may be written. */
 function Functions() {
   const all = store.catalogue.value?.functions ?? [];
   if (all.length === 0) return null;

@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { formatShape } from "../../../data/format";
 import * as page from "../../../data/store";
-import { PixelCanvas, type Pixels } from "../../../ui/PixelCanvas";
+import { type Picture, Pixels } from "../../../ui/Pixels";
 import { paintValues, readPalette, type Scale, stepClass } from "../../../ui/colour-scale";
 import { followSize } from "../../../ui/useSize";
 import { FitButton, ZoomButtons } from "../../../ui/controls";
@@ -91,8 +91,7 @@ function useFollowing(): void {
   });
 }
 
-// --- Zoom and fit of the drawing.
-
+/** Zoom and fit of the drawing. */
 function ZoomBar() {
   return (
     <div class="float learn-zoom" role="toolbar" aria-label="View">
@@ -102,8 +101,7 @@ function ZoomBar() {
   );
 }
 
-// --- What moves and zooms as a whole. Its cards are not made anew for that.
-
+/** What moves and zooms as a whole. Its cards are not made anew for that. */
 function Drawing({ children }: { children: ComponentChildren }) {
   const { x, y, scale } = camera.value;
   return (
@@ -116,9 +114,7 @@ function Drawing({ children }: { children: ComponentChildren }) {
   );
 }
 
-// --- Where the arrow keys lead from a card: along the edges, or to a neighbour.
-
-/** Null where there is nothing that way. */
+/** Where the arrow keys lead from a card: along the edges, or to a neighbour. */
 export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: number, key: string): number | null {
   const middle = (id: number): number => layout.boxes[id]!.x + layout.boxes[id]!.width / 2;
   const near = (ids: readonly number[]): number | null =>
@@ -133,12 +129,11 @@ export function walked(nodes: readonly LearnNode[], layout: GraphLayout, from: n
   return near(nodes.map(({ id }) => id).filter((id) => isBeside(layout.boxes[id]!) && sign * (middle(id) - middle(from)) > 0));
 }
 
-// --- On the line of the step: what goes along it, and which way.
-
 /** As in learn.css. */
 const WIDTH = 86;
 const HEIGHT = 18;
 
+/** On the line of the step: what goes along it, and which way. */
 function Chip({ layout }: { layout: GraphLayout }) {
   const [now] = store.steps.value[store.step.value - 1]?.edges ?? [];
   const edge = layout.edges.find(({ key }) => key === now);
@@ -155,10 +150,9 @@ function Chip({ layout }: { layout: GraphLayout }) {
   );
 }
 
-// --- The lines of the graph, under its cards, and what goes along one of them now.
-
 const ARROW = 6;
 
+/** The lines of the graph, under its cards, and what goes along one of them now. */
 function EdgeLayer({ layout }: { layout: GraphLayout }) {
   const [steps, step] = [store.steps.value, store.step.value];
   const now = new Set(steps[step - 1]?.edges);
@@ -192,8 +186,6 @@ function Arrow({ edge: { start, end } }: { edge: EdgePath }) {
   return <path class="arrow" d={`M${x} ${y}L${x - ARROW} ${y + back}L${x + ARROW} ${y + back}Z`} />;
 }
 
-// --- A value of the graph: its name, how it was made, its numbers and its gradient as colours.
-
 interface Props {
   node: LearnNode;
   box: Rect;
@@ -203,6 +195,7 @@ interface Props {
   onChoose: () => void;
 }
 
+/** A value of the graph: its name, how it was made, its numbers and its gradient as colours. */
 function Card({ node, box, role, hasFocus, onChoose }: Props) {
   const isMade = store.isMade(node.id);
   const gradient = store.shownGradient(node.id);
@@ -261,8 +254,6 @@ function labelOf(node: LearnNode, isMade: boolean, gradient: store.Arrived): str
   return `${node.name}, ${made}, ${formatShape(node.value.shape)}, ${isMade ? "" : "value not yet, "}${state}`;
 }
 
-// --- The numbers of a tensor as small coloured cells, without the numbers.
-
 interface MiniGridProps {
   cells: Cells;
   scale: Scale;
@@ -272,6 +263,7 @@ interface MiniGridProps {
   marked?: number;
 }
 
+/** The numbers of a tensor as small coloured cells, without the numbers. */
 function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps) {
   const { width, height } = gridSize(cells);
   if (isPicture(cells)) {
@@ -300,9 +292,10 @@ function MiniGrid({ cells, scale, isGhost = false, marked = -1 }: MiniGridProps)
 function MiniPicture({ cells, scale }: { cells: Cells; scale: Scale }) {
   const tick = page.themeTick.value;
   const [width, height] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
-  const paint = (): Pixels | null =>
+  const paint = (): Picture | null =>
     cells.values.length < width * height
       ? null
       : { width, height, pixels: paintValues(numbersOf(cells), 0, width, height, scale, readPalette("div")) };
-  return <PixelCanvas style="mini-picture" size={gridSize(cells)} paint={paint} depends={[cells, scale.low, scale.high, tick]} />;
+  const depends = [cells, scale.low, scale.high, tick];
+  return <Pixels class="mini-picture" aria-hidden="true" style={{ ...gridSize(cells) }} picture={paint} depends={depends} />;
 }

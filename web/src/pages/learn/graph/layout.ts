@@ -1,6 +1,5 @@
 /** Where the cards of a lesson stand, inputs above and the loss below, and how the lines between them run. */
-import { layOutGroup } from "../../../ui/graph-layout/group-layout";
-import { countSteps } from "../../../ui/graph-layout/layout";
+import { Layouter } from "../../../ui/graph-layout/layout";
 import type { LayoutGraph, LayoutNode } from "../../../ui/graph-layout/layout-graph";
 import type { Point, Rect, Size } from "../../../ui/pan-zoom";
 import type { Cells, LearnNode, Lesson } from "../../../wire";
@@ -38,24 +37,17 @@ function graphOf(nodes: readonly LearnNode[]): LayoutGraph {
   const all: LayoutNode = { ...common, key: "", parent: -1, children: cards.map((_, at) => at + 1), order: -1, height: 0 };
   const edges = nodes.flatMap(({ id, parents }) => parents.flatMap((parent) => [parent + 1, id + 1]));
   const slots = nodes.flatMap(({ parents }) => parents.map((_, at) => at));
+  // What reads the same value several times does so along several lines.
+  const lanes = nodes.flatMap(edgesInto).map((key) => Number(key.split("-")[2]));
   return {
-    nodes: [all, ...cards], edges, firstCondition: slots.length, slots, words: slots.map(() => 0), hasLongLines: true, mostBend: MOST_BEND,
+    nodes: [all, ...cards], edges, firstCondition: slots.length, slots, words: slots.map(() => 0), lanes, hasLongLines: true,
+    mostBend: MOST_BEND,
   };
 }
 
 export function layOut({ nodes }: Pick<Lesson, "nodes">): GraphLayout {
-  const graph = graphOf(nodes);
-  const { before, after, longest } = countSteps(graph);
   const keys = nodes.flatMap(edgesInto);
-  const wires = keys.map((key, edge) => {
-    const [from, to] = [graph.edges[2 * edge]!, graph.edges[2 * edge + 1]!];
-    const bonus = longest.has(edge) ? 0.5 : 0;
-    return {
-      from, to, sources: [from], edges: [edge], stepsBefore: before[from]! + bonus, stepsAfter: after[to]! + bonus,
-      isCondition: false, lane: Number(key.split("-")[2]),
-    };
-  });
-  const { layout } = layOutGroup(0, graph, 0, wires, () => undefined);
+  const layout = new Layouter(graphOf(nodes)).layOut([]).fresh[0]!;
   const edges = layout.wires.map(({ path, edges: [edge] }): EdgePath => ({
     key: keys[edge!]!,
     path: svgPath(path),
@@ -74,8 +66,6 @@ function svgPath(path: readonly number[]): string {
   }
   return text;
 }
-
-// --- How large the card of a value is, and whether its numbers are single cells or a picture.
 
 /** As in learn.css. */
 export const CELL = 16;
@@ -97,7 +87,6 @@ export function isPicture(cells: Cells): boolean {
   return !cells.is_whole || cells.num_columns > MOST_COLUMNS || cells.num_rows > MOST_ROWS;
 }
 
-/** Of the numbers of one tensor. */
 export function gridSize(cells: Cells): Size {
   const [columns, rows] = [Math.max(1, cells.num_columns), Math.max(1, cells.num_rows)];
   if (!isPicture(cells)) return { width: columns * PITCH - 1, height: rows * PITCH - 1 };

@@ -49,7 +49,6 @@ export function begin(isNew: boolean): void {
     whole.scale >= READABLE || around === null ? whole : kept(centred(around, size, PART_SCALE), bounds, size);
 }
 
-/** Move as little as it takes to show this. */
 export function show(part: Rect): void {
   const size = viewSize.peek();
   if (size.width === 0) return;

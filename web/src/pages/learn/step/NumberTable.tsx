@@ -13,7 +13,6 @@ interface Props {
   label: string;
   /** Outlined. */
   marked?: ReadonlySet<number>;
-  /** The numbers are not to be seen yet. */
   isSecret?: boolean;
   onHover?: (nth: number | null) => void;
   /** The one that has the focus, where one can be chosen. */
@@ -97,8 +96,6 @@ export function NumberTable({ cells, ink, label, marked, isSecret = false, onHov
   );
 }
 
-// --- How the element that is looked at came about, written out.
-
 interface ElementLineProps {
   name: string;
   total: number;
@@ -106,6 +103,7 @@ interface ElementLineProps {
   children: ComponentChildren;
 }
 
+/** How the element that is looked at came about, written out. */
 export function ElementLine({ name, total, children }: ElementLineProps) {
   return (
     <div class="element" data-testid="element">
@@ -119,11 +117,10 @@ export function ElementLine({ name, total, children }: ElementLineProps) {
   );
 }
 
-// --- A sum of products, written out.
-
 /** More than this are only counted. */
 const MOST_TERMS = 6;
 
+/** A sum of products, written out. */
 export function Terms({ terms }: { terms: readonly (readonly number[])[] }) {
   if (terms.length === 0) return <span>0</span>;
   const more = terms.length - MOST_TERMS;

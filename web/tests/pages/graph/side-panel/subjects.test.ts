@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inputsOf } from "../../../../src/pages/graph/side-panel/ModuleView";
+import { inputsOf } from "../../../../src/pages/graph/side-panel/SidePanel";
 import { around } from "../../../../src/pages/graph/side-panel/OpFacts";
 import { tabsOf, whyNotSaved } from "../../../../src/plot/tensor/subjects";
 import { documentWith, opWith, smallDocument } from "../../../samples";

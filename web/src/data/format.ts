@@ -4,7 +4,7 @@ const MINUS = "\u2212";
 const THIN = "\u202f"; // narrow and never broken at the end of a line
 
 /** Replace the hyphen that JavaScript writes, in the exponent too. */
-function withTrueMinus(text: string): string {
+export function withTrueMinus(text: string): string {
   return text.replaceAll("-", MINUS).replace("e+", "e");
 }
 
@@ -89,13 +89,19 @@ export function formatExact(value: number, encoding: "f4" | "f8"): string {
 
 const BYTE_UNITS = ["B", "KB", "MB", "GB", "TB"];
 
-/** 401408 → `392.0 KB`: powers of 1024 and one decimal, as torcheer writes it everywhere. */
-export function formatBytes(bytes: number): string {
-  let [size, step] = [bytes, 0];
-  while (size >= 1024 && step < BYTE_UNITS.length - 1) {
-    size /= 1024;
+/** How often it can be divided until it is below the limit, and what is left then. */
+function scaled(value: number, by: number, limit: number, units: readonly string[]): [size: number, step: number] {
+  let [size, step] = [value, 0];
+  while (size >= limit && step < units.length - 1) {
+    size /= by;
     step += 1;
   }
+  return [size, step];
+}
+
+/** 401408 → `392.0 KB`: powers of 1024 and one decimal, as torcheer writes it everywhere. */
+export function formatBytes(bytes: number): string {
+  const [size, step] = scaled(bytes, 1024, 1024, BYTE_UNITS);
   return `${step === 0 ? String(Math.round(size)) : size.toFixed(1)}${THIN}${BYTE_UNITS[step]!}`;
 }
 
@@ -104,12 +110,8 @@ const COUNT_UNITS = ["", "K", "M", "G", "T", "P"];
 /** 11689512 → `11.69 M`. */
 export function formatLarge(count: number): string {
   if (count < 10_000) return formatCount(count);
-  let [size, step] = [count, 0];
   // Not at 1000 but where it would be written so: 999.96 M is 1.000 G.
-  while (size >= 999.95 && step < COUNT_UNITS.length - 1) {
-    size /= 1000;
-    step += 1;
-  }
+  const [size, step] = scaled(count, 1000, 999.95, COUNT_UNITS);
   const integerDigits = Math.floor(Math.log10(Math.max(size, 1))) + 1;
   return `${size.toFixed(Math.max(0, 4 - integerDigits))}${THIN}${COUNT_UNITS[step]!}`;
 }

@@ -1,7 +1,7 @@
 /** The records of a series, asked for again whenever it has more. */
 import type { RecordKind } from "../wire";
 import { askRecords, type Records } from "./requests";
-import * as runs from "./runs";
+import { seriesOf } from "./runs";
 import { followAsked } from "./useAsked";
 
 export interface SeriesPlace {
@@ -24,19 +24,20 @@ export function followRecordList(
   hear: (list: RecordList) => void,
   fail: (reason: string) => void,
 ): () => void {
+  let key = "";
   return followAsked<RecordList>(
     () => {
       const place = wanted();
-      const series = place === null ? undefined : runs.seriesOf(place.runId, place.kind, place.name);
+      const series = place === null ? undefined : seriesOf(place.runId, place.kind, place.name);
       if (place === null || series === undefined) return null;
+      key = placeKey(place);
       const version = `${series.count} ${series.last_step} ${series.last_time}`;
       const ask = async (): Promise<RecordList> => ({ place, ...(await askRecords(place.runId, place.kind, place.name)) });
-      return { key: placeKey(place), version, ask };
+      return { key, version, ask };
     },
     ({ value, problem }) => {
-      const place = wanted();
       if (problem !== "") fail(problem);
-      else if (value !== null && place !== null && placeKey(value.place) === placeKey(place)) hear(value);
+      else if (value !== null && placeKey(value.place) === key) hear(value);
     },
   );
 }

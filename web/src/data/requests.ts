@@ -1,5 +1,5 @@
 /** Ask the server for records and histograms, and check that what comes is what was asked for. */
-import type { Answer, HistogramsAnswer, RecordKind, RecordListing } from "../wire";
+import type { Answer, RecordKind, RecordListing } from "../wire";
 import { messageOf } from "./message-of";
 import { type Asked, Refusal, type Reply, type Source } from "./source";
 import * as store from "./store";
@@ -76,10 +76,7 @@ export interface HistogramGrid {
 const recordCache = new ByteCache<FullRecord>(64_000_000);
 
 export async function askRecords(runId: string, kind: RecordKind, name: string): Promise<Records> {
-  const { answer } = await askOf(
-    { type: "records", run_id: runId, kind, name, most: MAX_RECORDS },
-    "records",
-  );
+  const { answer } = await askOf({ type: "records", run_id: runId, kind, name, most: MAX_RECORDS }, "records");
   return { records: answer.records, numAll: answer.num_all };
 }
 
@@ -103,21 +100,11 @@ export async function askHistograms(
   numSteps: number,
   numBins: number,
 ): Promise<HistogramGrid> {
-  const asked: Asked = {
-    type: "histograms",
-    run_id: runId,
-    kind,
-    name,
-    num_steps: numSteps,
-    num_bins: numBins,
-  };
-  return gridOf(await askOf(asked, "histograms"));
-}
-
-export function gridOf({ answer, buffer, offset }: ReplyOf<"histograms">): HistogramGrid {
-  const { steps, low, high, num_bins: numBins, num_all: numAll }: HistogramsAnswer = answer;
-  const counts = floatsOf(new Uint8Array(buffer, offset), steps.length * numBins);
-  return { steps, low, high, numBins, numAll, counts };
+  const asked: Asked = { type: "histograms", run_id: runId, kind, name, num_steps: numSteps, num_bins: numBins };
+  const { answer, buffer, offset } = await askOf(asked, "histograms");
+  const { steps, low, high, num_all: numAll } = answer;
+  const counts = floatsOf(new Uint8Array(buffer, offset), steps.length * answer.num_bins);
+  return { steps, low, high, numBins: answer.num_bins, numAll, counts };
 }
 
 /** So many numbers of eight bytes each; throws where there are too few or too many. */

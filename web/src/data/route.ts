@@ -1,20 +1,21 @@
 /** Where the page is: which view, and what of it, in the address after the #, so that it can be shared. */
 import { signal } from "@preact/signals";
 
-export const VIEWS = [
-  "runs",
-  "graph",
-  "netview",
-  "control",
-  "training",
-  "layers",
-  "tensors",
-  "projector",
-  "parameters",
-  "features",
-  "learn",
-] as const;
-export type View = (typeof VIEWS)[number];
+/** Each view as the address names it, and its title. */
+export const TITLES = {
+  runs: "Runs",
+  graph: "Graph",
+  netview: "NetView",
+  control: "Control",
+  training: "Training",
+  layers: "Layers",
+  tensors: "Tensors",
+  projector: "Projector",
+  parameters: "Parameters",
+  features: "Features",
+  learn: "Learn",
+} as const;
+export type View = keyof typeof TITLES;
 
 export type Params = ReadonlyMap<string, string>;
 
@@ -54,7 +55,7 @@ export function readRoute(hash: string): Route {
   const text = hash.replace(/^#/, "");
   const mark = text.indexOf("?");
   const name = mark < 0 ? text : text.slice(0, mark);
-  const view = VIEWS.find((one) => one === name) ?? null;
+  const view = (Object.keys(TITLES) as View[]).find((one) => one === name) ?? null;
   return { view, params: new Map(new URLSearchParams(mark < 0 ? "" : text.slice(mark + 1))) };
 }
 

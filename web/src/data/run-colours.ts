@@ -19,7 +19,7 @@ export function colourSlots(
   const uses = new Array<number>(NUM_COLOURS).fill(0);
   const take = (id: string, slot: number): void => {
     slots.set(id, slot);
-    uses[slot - 1] = (uses[slot - 1] ?? 0) + 1;
+    uses[slot - 1]! += 1;
   };
   for (const { id } of runs) {
     const slot = known.get(id);
@@ -64,19 +64,15 @@ function tellApart(
 
 /** What an earlier visit left; whatever else stands there is passed over. */
 function recalled(): Map<string, number> {
-  const known = new Map<string, number>();
-  for (const [id, slot] of pairsIn(recall(MEMORY))) {
-    if (typeof id !== "string" || typeof slot !== "number") continue;
-    if (Number.isInteger(slot) && slot >= 1 && slot <= NUM_COLOURS) known.set(id, slot);
+  try {
+    const found = JSON.parse(recall(MEMORY) ?? "[]") as unknown[];
+    return new Map(found.filter(isSlot));
+  } catch {
+    return new Map();
   }
-  return known;
 }
 
-function pairsIn(text: string | null): unknown[][] {
-  try {
-    const found = JSON.parse(text ?? "[]") as unknown;
-    return Array.isArray(found) ? found.filter((pair): pair is unknown[] => Array.isArray(pair)) : [];
-  } catch {
-    return [];
-  }
+function isSlot(pair: unknown): pair is [id: string, slot: number] {
+  const [id, slot] = Array.isArray(pair) ? (pair as unknown[]) : [];
+  return typeof id === "string" && Number.isInteger(slot) && Number(slot) >= 1 && Number(slot) <= NUM_COLOURS;
 }

@@ -1,6 +1,7 @@
 /** Alarms and gaps of the chosen runs, followed while a page shows them. */
 import { effect, signal } from "@preact/signals";
-import type { AlarmListing, GapListing } from "../wire";
+import type { AlarmListing, EventsAnswer, GapListing } from "../wire";
+import { groupBy } from "./collections";
 import { formatCount, formatNumberOf } from "./format";
 import { follow } from "./requests";
 import { addressOf, type Changes, go } from "./route";
@@ -33,26 +34,20 @@ export function followEvents(source: Source): () => void {
   });
 }
 
-interface News {
-  readonly is_all: boolean;
-  readonly alarms: readonly AlarmListing[];
-  readonly gaps: readonly GapListing[];
-}
-
 /** What is known with what is new; all of it where it is the whole. */
-export function withEvents(known: ReadonlyMap<string, RunEvents>, news: News): ReadonlyMap<string, RunEvents> {
-  const next = new Map<string, { alarms: AlarmListing[]; gaps: GapListing[] }>();
-  const of = (runId: string): { alarms: AlarmListing[]; gaps: GapListing[] } => {
-    const found = next.get(runId) ?? { alarms: [], gaps: [] };
-    next.set(runId, found);
-    return found;
-  };
-  if (!news.is_all) for (const [id, { alarms, gaps }] of known) next.set(id, { alarms: [...alarms], gaps: [...gaps] });
-  for (const alarm of news.alarms) of(alarm.run_id).alarms.push(alarm);
-  for (const gap of news.gaps) of(gap.run_id).gaps.push(gap);
-  for (const { alarms, gaps } of next.values()) {
-    alarms.splice(0, alarms.length - MOST);
-    gaps.splice(0, gaps.length - MOST);
+export function withEvents(
+  known: ReadonlyMap<string, RunEvents>,
+  news: Pick<EventsAnswer, "is_all" | "alarms" | "gaps">,
+): ReadonlyMap<string, RunEvents> {
+  const next = new Map(news.is_all ? [] : known);
+  const alarms = groupBy(news.alarms, ({ run_id }) => run_id);
+  const gaps = groupBy(news.gaps, ({ run_id }) => run_id);
+  for (const id of new Set([...alarms.keys(), ...gaps.keys()])) {
+    const before = next.get(id) ?? NONE;
+    next.set(id, {
+      alarms: [...before.alarms, ...(alarms.get(id) ?? [])].slice(-MOST),
+      gaps: [...before.gaps, ...(gaps.get(id) ?? [])].slice(-MOST),
+    });
   }
   return next;
 }

@@ -129,31 +129,26 @@ export const isIndexed = computed(
 );
 
 let stopAll = (): void => undefined;
+const numTries = signal(0);
 
 /** Begin to follow the runs of a source, and the series of those that are chosen. */
 export function startRuns(source: Source): void {
   stopAll();
-  let stopRuns = (): void => undefined;
-  const stopWaiting = effect(() => {
+  stopAll = effect(() => {
+    void numTries.value;
     if (source.hasRuns.value !== true) return undefined;
-    stopRuns = followRuns(source);
-    const stopIndex = followIndex(source);
+    const stops = [followRuns(source), followIndex(source)];
     return () => {
-      stopRuns();
-      stopIndex();
+      for (const stop of stops) stop();
     };
   });
-  stopAll = stopWaiting;
-  retry.value = () => {
-    if (source.hasRuns.peek() !== true) return;
-    stopRuns();
-    listing.value = { state: "waiting" };
-    stopRuns = followRuns(source);
-  };
 }
 
 /** Ask again for the runs, after the folder could not be read. */
-export const retry = signal<() => void>(() => undefined);
+export function retry(): void {
+  listing.value = { state: "waiting" };
+  numTries.value += 1;
+}
 
 function followRuns(source: Source): () => void {
   return follow(source, { type: "runs" }, takeRuns, (reason) => (listing.value = { state: "failed", reason }));

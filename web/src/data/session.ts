@@ -87,8 +87,7 @@ export async function openPass(pass: PassListing): Promise<void> {
   } catch (reason) {
     if (store.passId.peek() !== pass.id) return;
     // What was shown before stays: its document is still there.
-    if (store.document.peek() === null) store.passId.value = pass.id;
-    else store.passId.value = before;
+    store.passId.value = store.document.peek() === null ? pass.id : before;
     store.opening.value = { state: "failed", name: pass.name, reason: messageOf(reason) };
   }
 }

@@ -145,14 +145,14 @@ export class SocketSource implements Source {
 
   #send(pending: Pending): void {
     const { id, type } = pending.request;
-    if (DOING.has(type) && pending.sent > 0) {
-      this.#settle(id)?.listener.refuse("The connection broke before it was answered: look whether it was done.");
-      return;
-    }
-    if (pending.sent >= MAX_SENT) {
-      this.#settle(id)?.listener.refuse(
-        `The connection broke ${MAX_SENT} times over this request (${type}); it was given up.`,
-      );
+    const problem =
+      DOING.has(type) && pending.sent > 0
+        ? "The connection broke before it was answered: look whether it was done."
+        : pending.sent >= MAX_SENT
+          ? `The connection broke ${MAX_SENT} times over this request (${type}); it was given up.`
+          : "";
+    if (problem !== "") {
+      this.#settle(id)?.listener.refuse(problem);
       return;
     }
     pending.sent += 1;
@@ -252,15 +252,11 @@ export function pageWiring(): Wiring {
 
 // --- Take a binary frame apart: length of the header, header as JSON, padding, values.
 
-function windowSize(view: TensorView): number {
-  const { num_tiles, num_rows, num_columns } = view.window;
-  return num_tiles * num_rows * num_columns;
-}
-
 /** Bytes as the numbers that they are; throws where there are too few or too many. */
 export function valuesOf(view: TensorView, buffer: ArrayBuffer, offset: number): Values {
   const size = view.encoding === "f8" ? 8 : 4;
-  const count = windowSize(view);
+  const { num_tiles, num_rows, num_columns } = view.window;
+  const count = num_tiles * num_rows * num_columns;
   if (buffer.byteLength - offset !== count * size) {
     throw new Error(`a window of ${count} values came with ${buffer.byteLength - offset} bytes`);
   }

@@ -2,7 +2,7 @@
 import { computed, effect } from "@preact/signals";
 import { controls } from "./control";
 import { sets } from "./feature-sets";
-import { nameView, route, type View } from "./route";
+import { nameView, route, TITLES, type View } from "./route";
 import { listing, runs } from "./runs";
 import * as store from "./store";
 
@@ -55,7 +55,7 @@ function withoutRuns(hasFolder: boolean): View | null {
 const hasFeatures = computed(() => (sets.value?.length ?? 0) > 0);
 
 /** The views that share their panels: the tabs of the top bar. */
-export type Area = "runs" | "graph" | "netview" | "control" | "training" | "features" | "learn";
+export type Area = Exclude<View, "layers" | "tensors" | "projector" | "parameters">;
 
 export const shownArea = computed<Area>(() => areaOf(shownView.value ?? "graph"));
 
@@ -74,20 +74,6 @@ export const areas = computed<readonly Area[]>(() => {
   if (isOneFile) return ["netview"];
   return ["runs", "graph", "netview", "control", "training", ...features, ...learn];
 });
-
-export const TITLES: Record<View, string> = {
-  runs: "Runs",
-  graph: "Graph",
-  netview: "NetView",
-  control: "Control",
-  training: "Training",
-  layers: "Layers",
-  tensors: "Tensors",
-  projector: "Projector",
-  parameters: "Parameters",
-  features: "Features",
-  learn: "Learn",
-};
 
 /**
  * Where there are runs, the address names the view, so that each comes back as it was left, and so does the title

@@ -119,8 +119,17 @@ interface ToolButtonProps {
 
 /** A small button that is an icon, with its name for everybody who cannot see it. */
 export function ToolButton({ glyph, name, press, isPressed, isDisabled = false }: ToolButtonProps) {
-  const look = "btn quiet sm square";
-  return <IconButton icon={glyph} look={look} label={name} title={name} aria-pressed={isPressed} disabled={isDisabled} onClick={press} />;
+  return (
+    <IconButton
+      icon={glyph}
+      label={name}
+      look="btn quiet sm square"
+      title={name}
+      aria-pressed={isPressed}
+      disabled={isDisabled}
+      onClick={press}
+    />
+  );
 }
 
 interface GroupProps {

@@ -1,35 +1,21 @@
 /** What somebody chose to see of the sections, as it stands in the address. */
+import { flagInAddress, inAddress } from "../data/address-choice";
 import { param, setParams } from "../data/route";
 
-/** An option that is one of a few words; the first is what holds where the address says nothing. */
-export interface Choice<Word extends string> {
-  readonly value: Word;
-  readonly set: (word: Word) => void;
-}
-
-export function choice<Word extends string>(name: string, words: readonly [Word, ...Word[]]): Choice<Word> {
-  return {
-    get value(): Word {
-      return words.find((word) => word === param(name)) ?? words[0];
-    },
-    set: (word) => setParams({ [name]: word === words[0] ? null : word }),
-  };
-}
-
 /** A text; empty where the address says nothing. */
-export function textParam(name: string): Choice<string> {
+export function textParam(name: string) {
   return {
     get value(): string {
       return param(name);
     },
-    set: (text) => setParams({ [name]: text === "" ? null : text }),
+    set: (text: string): void => setParams({ [name]: text === "" ? null : text }),
   };
 }
 
 export function listParam(name: string) {
   return {
     get value(): readonly string[] {
-      return param(name) === "" ? [] : param(name).split(",").map(unescaped);
+      return partsOf(param(name)).map(unescaped);
     },
     set: (names: readonly string[]): void => setParams({ [name]: names.length === 0 ? null : names.map(escaped).join(",") }),
   };
@@ -51,12 +37,16 @@ export function flagsParam(name: string) {
   };
 }
 
-export const countScale = choice("counts", ["linear", "log"]);
-export const tensorsToo = choice("tensors", ["no", "yes"]);
-export const cellNumbers = choice("cells", ["counts", "share"]);
-export const pixels = choice("pixels", ["sharp", "smooth"]);
-export const textForm = choice("text", ["markdown", "plain"]);
-export const textLayout = choice("texts", ["one", "list"]);
+/** How counts become colours and heights. */
+export const countScale = inAddress("counts", [["linear", "Linear"], ["log", "Log count"]]);
+/** Are there distributions of tensors, too? */
+export const tensorsToo = flagInAddress("tensors", "yes", false);
+/** Numbers in the cells of a confusion matrix. */
+export const cellNumbers = inAddress("cells", [["counts", "Counts"], ["share", "Per cent"]]);
+/** Single pixels, or smooth between them. */
+export const pixels = inAddress("pixels", [["sharp", "Pixels"], ["smooth", "Smooth"]]);
+export const textForm = inAddress("text", [["markdown", "Markdown"], ["plain", "Plain"]]);
+export const textLayout = inAddress("texts", [["one", "One step"], ["list", "List"]]);
 
 /** The run whose distributions are shown, where several have them; empty for the first. */
 export const distributionRun = textParam("of");
@@ -77,10 +67,14 @@ export const threshold = {
 
 // --- Names in lists of the address: only what would be misread there is escaped.
 
+export function partsOf(text: string): string[] {
+  return text === "" ? [] : text.split(",");
+}
+
 export function escaped(name: string): string {
-  return name.replace(/[%,~]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
+  return name.replace(/[%,:~]/g, (one) => `%${one.charCodeAt(0).toString(16)}`);
 }
 
 export function unescaped(text: string): string {
-  return text.replace(/%(25|2c|7e)/g, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
+  return text.replace(/%(25|2c|3a|7e)/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
 }

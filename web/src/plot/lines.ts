@@ -80,7 +80,7 @@ type Place = (value: number) => number;
 /** Far outside, numbers become too large for a canvas; nothing is seen there anyway. */
 const FAR = 1e5;
 
-function kept(place: number): number {
+export function kept(place: number): number {
   return Math.max(-FAR, Math.min(FAR, place));
 }
 

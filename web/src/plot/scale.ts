@@ -1,5 +1,5 @@
 /** From values to places along an axis and back, and from where to where an axis goes. */
-import { formatTicks, linearTicks, logTicks, type Span, type Tick } from "./ticks";
+import { labelled, linearTicks, logTicks, type Span, type Tick } from "./ticks";
 
 export interface Scale extends Span {
   readonly isLog?: boolean;
@@ -59,16 +59,10 @@ export function axisOf(scale: Scale, most?: number): Axis {
 }
 
 export function shareAxis(span: Span, most?: number): Axis {
-  const shares = linearTicks(span, most);
-  const texts = formatTicks(shares.map((share) => 100 * share));
-  return { ...span, ticks: shares.map((value, at) => ({ value, label: `${texts[at]!}%` })) };
+  return { ...span, ticks: labelled(linearTicks(span, most), "%", 100) };
 }
 
 /** Whole numbers only: there is nothing between two steps. */
 export function stepAxis(span: Span, most: number): Axis {
   return { ...span, ticks: labelled(linearTicks(span, most).filter(Number.isInteger)) };
-}
-
-export function labelled(values: readonly number[]): Tick[] {
-  return formatTicks(values).map((label, at) => ({ value: values[at]!, label }));
 }

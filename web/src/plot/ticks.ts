@@ -1,5 +1,5 @@
 /** Numbers that are easy to read on an axis, three to five of them. */
-import { groupDigits } from "../data/format";
+import { formatClock, groupDigits, withTrueMinus } from "../data/format";
 
 /** A part of an axis, in its own unit. */
 export interface Span {
@@ -39,11 +39,9 @@ function multiples(low: number, high: number, step: number): number[] {
   // One division or multiplication each, so that 3 × 0.1 is 0.3.
   const inverse = Math.round(1 / step);
   const isExact = Math.abs(inverse * step - 1) < ROUNDING;
-  const values: number[] = [];
-  for (let at = first; at <= last && values.length <= 2 * MOST; at++) {
-    values.push(isExact ? at / inverse : Number((at * step).toPrecision(12)));
-  }
-  return values.map((value) => (value === 0 ? 0 : value));
+  const values = integers(first, Math.min(last, first + 2 * MOST));
+  // No negative nought.
+  return values.map((at) => (isExact ? at / inverse : Number((at * step).toPrecision(12))) || 0);
 }
 
 /** A little wider than the data, so that it begins and ends at ticks where that takes little room. */
@@ -95,28 +93,23 @@ export function logTicks({ low, high }: Span): number[] {
   if (to - from + 1 >= LEAST) {
     const every = Math.ceil((to - from + 1) / MOST);
     const first = Math.ceil(from / every) * every;
-    return powers(first, to, every);
+    return integers(first, to, every).map((power) => Number(`1e${power}`));
   }
   for (const factors of [[1, 3], [1, 2, 5], [1, 2, 3, 5, 7]]) {
-    const values: number[] = [];
-    for (let power = from - 1; power <= to + 1; power++) {
-      for (const factor of factors) values.push(Number(`${factor}e${power}`));
-    }
+    const values = integers(from - 1, to + 1).flatMap((power) => factors.map((factor) => Number(`${factor}e${power}`)));
     const inside = values.filter((value) => value >= low * (1 - ROUNDING) && value <= high * (1 + ROUNDING));
     if (inside.length >= LEAST && inside.length <= MOST) return inside;
   }
   return linearTicks({ low, high });
 }
 
-function powers(first: number, last: number, every: number): number[] {
-  const values: number[] = [];
-  for (let power = first; power <= last; power += every) values.push(Number(`1e${power}`));
-  return values;
+export function integers(first: number, last: number, every = 1): number[] {
+  const count = Math.max(0, Math.floor((last - first) / every) + 1);
+  return Array.from({ length: count }, (_, at) => first + at * every);
 }
 
 // --- How the numbers of an axis are written: short, all alike, and so that they can be told apart.
 
-const MINUS = "\u2212";
 /** From where on a unit is used, and what it stands for. Years and four digits stay as they are. */
 const UNITS: readonly (readonly [from: number, scale: number, name: string])[] = [
   [1e12, 1e12, "T"],
@@ -156,7 +149,7 @@ function powersOf(values: readonly number[]): string[] {
     return [Number(digits), Number(power)] as const;
   });
   const decimals = decimalsOf(parts.map(([digits]) => digits));
-  return parts.map(([digits, power]) => (digits === 0 ? "0" : `${fixed(digits, decimals)}e${withMinus(String(power))}`));
+  return parts.map(([digits, power]) => (digits === 0 ? "0" : `${fixed(digits, decimals)}e${withTrueMinus(String(power))}`));
 }
 
 /** The fewest decimals that leave all of them what they are. */
@@ -169,12 +162,12 @@ function decimalsOf(values: readonly number[]): number {
 }
 
 function fixed(value: number, decimals: number): string {
-  return withMinus(value.toFixed(decimals));
+  return withTrueMinus(value.toFixed(decimals));
 }
 
 /** 11608.5 → `11 608.5`. */
 function grouped(text: string): string {
-  const [whole = "", ...rest] = text.replace(MINUS, "-").split(".");
+  const [whole = "", ...rest] = text.replace("\u2212", "-").split(".");
   return [groupDigits(whole), ...rest].join(".");
 }
 
@@ -183,19 +176,21 @@ export function shortNumber(value: number): string {
   const size = Math.abs(value);
   const [, scale, name] = UNITS.find(([, from]) => size >= from) ?? [0, 1, ""];
   if (name === "" || size >= 1e15) return formatTicks([Number(value.toPrecision(4))])[0]!;
-  return withMinus(`${Number((value / scale).toPrecision(4))}${name}`);
+  return withTrueMinus(`${Number((value / scale).toPrecision(4))}${name}`);
 }
-
-function withMinus(text: string): string {
-  return text.replaceAll("-", MINUS);
-}
-
-// --- Ticks of time: seconds since the beginning, and the clock on the wall.
 
 export interface Tick {
   readonly value: number;
   readonly label: string;
 }
+
+/** So many times as large they are written, with their unit. */
+export function labelled(values: readonly number[], unit = "", factor = 1): Tick[] {
+  const texts = formatTicks(values.map((value) => factor * value));
+  return values.map((value, at) => ({ value, label: `${texts[at]!}${unit}` }));
+}
+
+// --- Ticks of time: seconds since the beginning, and the clock on the wall.
 
 const THIN = "\u202f";
 const [MINUTE, HOUR, DAY] = [60, 3600, 86_400];
@@ -205,28 +200,21 @@ const TIME_STEPS = [
   ...[1, 2, 3, 4, 6, 8, 12].map((count) => count * HOUR),
   ...[1, 2, 3, 5, 7, 10, 14, 20, 30, 50, 60, 90, 120, 180, 365, 730, 1825].map((count) => count * DAY),
 ];
-const MOST_TIMES = 5;
-const LEAST_TIMES = 3;
 
 /** The smallest step with no more ticks than there is room for. */
 function stepFor({ low, high }: Span): number | null {
-  if (high - low < LEAST_TIMES - 1) return null; // less than whole seconds
-  const fits = (step: number): boolean => Math.floor(high / step) - Math.ceil(low / step) + 1 <= MOST_TIMES;
+  if (high - low < LEAST - 1) return null; // less than whole seconds
+  const fits = (step: number): boolean => Math.floor(high / step) - Math.ceil(low / step) + 1 <= MOST;
   return TIME_STEPS.find(fits) ?? null;
 }
 
 function places({ low, high }: Span, step: number): number[] {
-  const found: number[] = [];
-  for (let at = Math.ceil(low / step); at <= Math.floor(high / step); at++) found.push(at * step);
-  return found;
+  return integers(Math.ceil(low / step), Math.floor(high / step)).map((at) => at * step);
 }
 
 export function durationTicks(span: Span): Tick[] {
   const step = stepFor(span);
-  if (step === null) {
-    const values = linearTicks(span);
-    return formatTicks(values).map((label, at) => ({ value: values[at]!, label: `${label}${THIN}s` }));
-  }
+  if (step === null) return labelled(linearTicks(span), `${THIN}s`);
   const [unit, name] = step >= DAY ? [DAY, "d"] : step >= HOUR ? [HOUR, "h"] : step >= MINUTE ? [MINUTE, "min"] : [1, "s"];
   return places(span, step).map((value) => ({ value, label: value === 0 ? "0" : `${value / unit}${THIN}${name}` }));
 }
@@ -247,9 +235,7 @@ export function clockTicks(span: Span): Tick[] {
 }
 
 function clock(seconds: number, hasSeconds: boolean): string {
-  const date = new Date(seconds * 1000);
-  const parts = [date.getHours(), date.getMinutes(), ...(hasSeconds ? [date.getSeconds()] : [])];
-  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+  return formatClock(seconds * 1000).slice(0, hasSeconds ? 8 : 5);
 }
 
 function day(seconds: number, hasYear: boolean): string {

@@ -1,40 +1,27 @@
 /** The records of a series in all chosen runs, and the step at which they are looked at. */
 import { askRecord, askRecords, ByteCache, type FullRecord, recordKey, type Records } from "../data/requests";
 import { param, setParams } from "../data/route";
+import { chosen, namesOf, seriesOf } from "../data/runs";
 import { type Asked, useAsked } from "../data/useAsked";
-import type { RecordKind, RecordListing } from "../wire";
-import { escaped, unescaped } from "./figure-options";
-import { type Holder, versionOf } from "./series";
+import type { RecordKind, RecordListing, RunListing, SeriesListing } from "../wire";
+import { escaped, partsOf, unescaped } from "./figure-options";
+import { lastUpTo } from "./lines";
+import { filter } from "./scalars/state";
 
 /** The index counts records that turn out not to be there. */
 export const UNREADABLE = "None of its records can be read: they are damaged, or were taken away meanwhile.";
 const BYTES_A_RECORD = 300; // about, of a head
 const cache = new ByteCache<Records>(16_000_000);
 
-export interface Stepped {
-  readonly state: "waiting" | "failed" | "shown";
-  readonly problem: string;
-  readonly steps: readonly number[];
-  readonly at: number;
-  readonly step: number;
-  readonly isFollowing: boolean;
-  /** How many records there are in the run that has most. */
-  readonly numAll: number;
-  /** The record of a run at this step; null where it begins later. */
-  readonly recordOf: (runId: string) => RecordListing | null;
-  /** All records of a run that have a place on the slider. */
-  readonly recordsOf: (runId: string) => readonly RecordListing[];
-  readonly moveTo: (at: number) => void;
-  readonly follow: () => void;
-  readonly retry: () => void;
-}
+/** The steps of a series, and the one that is looked at. */
+export type Stepped = ReturnType<typeof useRecords>;
 
 export function useRecords(
   kind: RecordKind,
   name: string,
   holders: readonly Holder[],
   isNear: boolean,
-): Stepped {
+) {
   const asked = useAsked<RecordsByRun>(
     isNear && holders.length > 0
       ? {
@@ -53,16 +40,19 @@ export function useRecords(
     asked.problem === "" && asked.value !== null && steps.length === 0 ? UNREADABLE : asked.problem;
   const recordsOf = (runId: string): readonly RecordListing[] => byRun.get(runId)?.records ?? [];
   return {
-    state: steps.length > 0 ? "shown" : problem === "" ? "waiting" : "failed",
+    state: steps.length > 0 ? ("shown" as const) : problem === "" ? ("waiting" as const) : ("failed" as const),
     problem,
     steps,
     at,
     step,
     isFollowing: pinned === null,
+    /** How many records there are in the run that has most. */
     numAll: Math.max(0, ...[...byRun.values()].map((one) => one.numAll)),
+    /** All records of a run that have a place on the slider. */
     recordsOf,
-    recordOf: (runId) => recordAt(recordsOf(runId), step),
-    moveTo: (place) => setPin(kind, name, steps[place] ?? null),
+    /** The record of a run at this step; null where it begins later. */
+    recordOf: (runId: string) => recordAt(recordsOf(runId), step),
+    moveTo: (place: number) => setPin(kind, name, steps[place] ?? null),
     follow: () => setPin(kind, name, null),
     retry: asked.retry,
   };
@@ -103,9 +93,7 @@ export function stepsOf(byRun: RecordsByRun): number[] {
 
 /** The place of the step that was asked for, or of the last one before it; the last of all for null. */
 export function placeOf(steps: readonly number[], step: number | null): number {
-  if (step === null) return steps.length - 1;
-  const after = steps.findIndex((one) => one > step);
-  return Math.max(0, after === -1 ? steps.length - 1 : after - 1);
+  return step === null ? steps.length - 1 : Math.max(0, lastUpTo(steps, step));
 }
 
 /** The newest record of a run at a step: the last one that is not after it. */
@@ -127,7 +115,7 @@ export function pinKey(kind: RecordKind, name: string): string {
 
 export function readPins(text: string): Pins {
   const pins = new Map<string, number>();
-  for (const part of text.split(",")) {
+  for (const part of partsOf(text)) {
     const end = part.lastIndexOf("~");
     const step = Number(part.slice(end + 1));
     if (end > 0 && part.length > end + 1 && Number.isSafeInteger(step))
@@ -156,11 +144,8 @@ export interface RecordWanted {
   readonly listing: RecordListing;
 }
 
-type FullByRun = ReadonlyMap<string, FullRecord>;
-
-/** The bytes of records of several runs, which are then shown together. */
-export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<FullByRun> {
-  return useAsked<FullByRun>(
+export function useFullRecords(wanted: readonly RecordWanted[], isNear: boolean): Asked<ReadonlyMap<string, FullRecord>> {
+  return useAsked(
     isNear && wanted.length > 0
       ? {
           key: JSON.stringify(wanted.map(({ runId, listing }) => recordKey(runId, listing))),
@@ -177,4 +162,28 @@ export function wantedOf(holders: readonly Holder[], stepped: Pick<Stepped, "rec
     const listing = stepped.recordOf(run.id);
     return listing === null ? [] : [{ runId: run.id, listing }];
   });
+}
+
+// --- Which of the chosen runs hold a series, and how far each of them is.
+
+export interface Holder {
+  readonly run: RunListing;
+  readonly series: SeriesListing;
+}
+
+export function holdersOf(kind: RecordKind, name: string): readonly Holder[] {
+  return chosen.value.flatMap((run) => {
+    const series = seriesOf(run.id, kind, name);
+    return series !== undefined && series.count > 0 ? [{ run, series }] : [];
+  });
+}
+
+/** Changes whenever there is more of the series to see. */
+export function versionOf({ series }: Holder): string {
+  return `${series.count} ${series.last_step} ${series.last_time}`;
+}
+
+/** The names of one kind that the filter of the page lets through. */
+export function shownNames(kind: RecordKind): readonly string[] {
+  return namesOf(kind).filter(filter.value);
 }

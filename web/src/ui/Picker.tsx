@@ -59,20 +59,19 @@ export function Picker({ label, options, chosen, from = chosen, choose, onOpen, 
 }
 
 interface OpenerProps {
+  look?: string;
   style: string;
   popup: "listbox" | "dialog" | "menu";
-  /** Of the button, where nothing is written on it. */
+  /** Of the button, where it has no word on it. */
   label?: string;
   title?: string;
-  /** Around both. */
-  box?: string;
   button: ComponentChildren;
   onOpen?: (() => void) | undefined;
   children: (close: () => void) => ComponentChildren;
 }
 
 /** A button with something under it, as long as that is open: until Escape, or a press outside. */
-export function Opener({ style, popup, label, title, box: boxStyle = "picker", button, onOpen, children }: OpenerProps) {
+export function Opener({ look = "picker", style, popup, label, title, button, onOpen, children }: OpenerProps) {
   const [isOpen, setIsOpen] = useState(false);
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -92,7 +91,7 @@ export function Opener({ style, popup, label, title, box: boxStyle = "picker", b
     setIsOpen(!isOpen);
   };
   return (
-    <div class={boxStyle} ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
+    <div class={look} ref={box} onKeyDown={(event) => isOpen && actOn(event, { Escape: close })}>
       <button class={style} aria-label={label} title={title} aria-haspopup={popup} aria-expanded={isOpen} onClick={flip}>
         {button}
       </button>

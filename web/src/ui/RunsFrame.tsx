@@ -111,7 +111,7 @@ function standIn(isForAll: boolean): ComponentChildren {
     );
   }
   if (listing.state === "failed") {
-    return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
+    return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry} />;
   }
   return <NoRuns />;
 }

@@ -61,7 +61,7 @@ function Head({ column: { key, title, style, head }, isDown, sort }: { column: C
 }
 
 /** In the place of rows that are not in view. */
-function Gap({ height }: { height: number }) {
+export function Gap({ height }: { height: number }) {
   return height > 0 ? <tr class="gap" aria-hidden="true" style={{ height: `${height}px` }} /> : null;
 }
 

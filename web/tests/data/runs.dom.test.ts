@@ -118,7 +118,7 @@ test("series come in part, and names sort as people count", () => {
 test("a folder that cannot be read says why, and can be tried again", () => {
   source.open("runs")[0]!.listener.refuse("permission denied");
   expect(runs.listing.value).toEqual({ state: "failed", reason: "permission denied" });
-  runs.retry.value();
+  runs.retry();
   expect(runs.listing.value.state).toBe("waiting");
   expect(source.open("runs").length).toBe(1);
   source.say(runsAnswer(ten));

@@ -1,25 +1,28 @@
 /** Charts of the chosen runs: alarms, scalars in groups, then all else that the runs hold. */
 import { computed, useComputed } from "@preact/signals";
 import { type ComponentChildren, Fragment } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { formatCount, formatValue } from "../../data/format";
-import { eventsOf, followEvents, goToAlarm, isOfScalar } from "../../data/run-events";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { groupBy } from "../../data/collections";
+import { formatCount, formatNumberOf, formatValue } from "../../data/format";
+import { alarmKind, eventsOf, followEvents, goToAlarm, isOfScalar, type Severity } from "../../data/run-events";
 import * as runs from "../../data/runs";
 import * as store from "../../data/store";
-import { ChartFigure } from "../../plot/scalars/ChartFigure";
-import { useChartModel } from "../../plot/scalars/chart-follow";
-import { type Chart, type Group, isWatcherGroup, type NotSupported } from "../../plot/scalars/grouping";
-import { options, setOptions, settleOptions } from "../../plot/scalars/options";
-import { startEscape } from "../../plot/scalars/plot-keys";
-import { describePlace, describeReading, type Reading, readingsAt } from "../../plot/scalars/readings";
-import { followOptions } from "../../plot/scalars/series-feed";
+import { ChartFigure, Skeleton } from "../../plot/scalars/ChartFigure";
+import { useChartModel } from "../../plot/scalars/Plot";
+import { describePlace, describeReading, type Reading, readingsAt } from "../../plot/scalars/model";
+import { options, setOptions } from "../../plot/scalars/options";
+import { useCharts } from "../../plot/scalars/plot-keys";
 import {
+  type Chart,
   chartRuns,
   cursor,
   followLayouts,
   goToScalar,
+  type Group,
   groups,
   isOpen,
+  isWatcherGroup,
+  type NotSupported,
   reveal,
   setGroupOpen,
   shownGroups,
@@ -31,34 +34,17 @@ import { Icon } from "../../ui/Icon";
 import { RunsFrame } from "../../ui/RunsFrame";
 import { isOfWatcher } from "../../ui/run-states";
 import { useNear, useWidth } from "../../ui/useWidth";
+import type { AlarmListing, RunListing, SeriesListing } from "../../wire";
 import { ScalarOptions } from "./ScalarOptions";
 import { Sections } from "./Sections";
-import {
-  type Alarm,
-  type AlarmMark,
-  type AlarmRow,
-  alarmsOf,
-  countsOf,
-  describeMark,
-  marksOf,
-  severityOf,
-  titleOf,
-} from "./alarms";
 import "../../ui/alarms.css";
 import "../../plot/scalars/scalars.css";
 
 export function ChartsPage() {
+  useCharts();
   const source = store.source.value;
   useEffect(() => (source === null ? undefined : followEvents(source)), [source]);
-  useEffect(() => {
-    const stops = [followOptions(), followLayouts(), startEscape()];
-    return () => {
-      settleOptions();
-      for (const stop of stops) stop();
-    };
-  }, []);
-  // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
-  useLayoutEffect(() => () => (cursor.value = null), []);
+  useEffect(followLayouts, []);
   const options = (
     <>
       <ScalarOptions />
@@ -72,7 +58,7 @@ export function ChartsPage() {
       <AlarmStrip />
       <Scalars />
       <Sections />
-      <WatcherScalars />
+      <Groups ofWatcher />
       <div class="sr" role="status" aria-label="At the cursor">
         {spoken}
       </div>
@@ -120,8 +106,7 @@ function Note({ row: { run, marks } }: { row: AlarmRow }) {
 /** All groups of charts, or what stands there while there are none. */
 function Scalars() {
   const shown = shownGroups.value;
-  if (shown.length > 0)
-    return shown.filter((group) => !isWatcherGroup(group)).map((group) => <ChartGroup key={group.key} group={group} />);
+  if (shown.length > 0) return <Groups ofWatcher={false} />;
   if (groups.value.length > 0) {
     return (
       <Blank icon="search" title="No chart has such a name">
@@ -144,9 +129,10 @@ function Scalars() {
   );
 }
 
-/** What a watcher says of itself: below all that the training itself logs. */
-function WatcherScalars() {
-  return shownGroups.value.filter(isWatcherGroup).map((group) => <ChartGroup key={group.key} group={group} />);
+/** What a watcher says of itself is below all that the training itself logs. */
+function Groups({ ofWatcher }: { ofWatcher: boolean }) {
+  const its = shownGroups.value.filter((group) => isWatcherGroup(group) === ofWatcher);
+  return its.map((group) => <ChartGroup key={group.key} group={group} />);
 }
 
 function Waiting() {
@@ -154,11 +140,7 @@ function Waiting() {
     <div class="scalars" aria-busy="true" aria-label="Loading charts">
       {[0, 1, 2, 3].map((at) => (
         <div key={at} class="scalar">
-          <div class="plot-skeleton">
-            {[0, 1, 2].map((row) => (
-              <i key={row} class="skeleton" />
-            ))}
-          </div>
+          <Skeleton />
         </div>
       ))}
     </div>
@@ -364,21 +346,13 @@ const TOP = 8;
 const MAX_ROWS = 8;
 const SIDES = 12;
 
-interface Named {
-  readonly mark: AlarmMark;
-  readonly text: string;
-  readonly left: number;
-  readonly row: number;
-}
-
-/** Alarms, run by run along the steps: scalars that became NaN or infinite, and what was seen in watched layers. */
+/** Absent where there is no alarm. */
 function AlarmStrip() {
   return alarmRows(0).length === 0 ? null : <Strip />;
 }
 
 function Strip() {
   const [box, width] = useWidth<HTMLDivElement>(1000);
-  const [named, setNamed] = useState<Named | null>(null);
   const lastStep = Math.max(1, ...runs.chosen.value.map((run) => run.last_step ?? 0));
   const inner = Math.max(1, width - 2 * SIDES);
   const place = (step: number): number => SIDES + (inner * Math.min(step, lastStep)) / lastStep;
@@ -402,32 +376,28 @@ function Strip() {
         </span>
       </div>
       <div ref={box} class="alarm-rows" style={{ height: `${height + 20}px` }}>
-        {rows.map(({ run, lastStep: end, marks }, row) => (
-          <div key={run.id} role="group" aria-label={run.name}>
+        {rows.map(({ run, lastStep: end, marks }) => (
+          <div key={run.id} class="alarm-row" role="group" aria-label={run.name}>
             <i
               class="alarm-line"
-              style={{
-                top: `${TOP + row * PITCH}px`,
-                left: `${place(0)}px`,
-                width: `${place(end) - place(0)}px`,
-                background: runs.colourOf(run.id),
-              }}
+              style={{ left: `${SIDES}px`, width: `${place(end) - SIDES}px`, background: runs.colourOf(run.id) }}
             />
             {marks.map((mark) => {
               const text = describeMark(mark, run.name);
-              const show = (): void => setNamed({ mark, text, left: place(mark.step), row });
+              const left = place(mark.step);
+              const style = left > width / 2 ? { right: `${width - left}px` } : { left: `${left}px` };
               return (
-                <button
-                  key={`${severityOf(mark.alarms[0]!)} ${mark.step}`}
-                  class={`alarm-sign ${severityOf(mark.alarms[0]!)}`}
-                  aria-label={text}
-                  style={{ left: `${place(mark.step)}px`, top: `${TOP + row * PITCH}px` }}
-                  onPointerEnter={show}
-                  onFocus={show}
-                  onPointerLeave={() => setNamed(null)}
-                  onBlur={() => setNamed(null)}
-                  onClick={() => openAlarm(mark.alarms[0]!)}
-                />
+                <Fragment key={`${severityOf(mark.alarms[0]!)} ${mark.step}`}>
+                  <button
+                    class={`alarm-sign ${severityOf(mark.alarms[0]!)}`}
+                    aria-label={text}
+                    style={{ left: `${left}px` }}
+                    onClick={() => openAlarm(mark.alarms[0]!)}
+                  />
+                  <span class="alarm-tip" style={style} aria-hidden="true">
+                    {text}
+                  </span>
+                </Fragment>
               );
             })}
           </div>
@@ -440,18 +410,6 @@ function Strip() {
             {labels[index]}
           </span>
         ))}
-        {named !== null && (
-          <span
-            class={named.left > width / 2 ? "alarm-tip right" : "alarm-tip"}
-            style={{
-              top: `${TOP + named.row * PITCH + 12}px`,
-              ...(named.left > width / 2 ? { right: `${width - named.left}px` } : { left: `${named.left}px` }),
-            }}
-            aria-hidden="true"
-          >
-            {named.text}
-          </span>
-        )}
       </div>
     </section>
   );
@@ -472,4 +430,92 @@ function alarmRows(apart: number): AlarmRow[] {
   }));
   const marked = rows.filter(({ marks }) => marks.length > 0);
   return marked.length === 0 || rows.length > MAX_ROWS ? marked : rows;
+}
+
+// --- Alarms of the chosen runs: scalars that became NaN or infinite, and what was seen in watched layers.
+
+export interface Alarm {
+  /** Of the scalar, or of what was watched. */
+  readonly name: string;
+  readonly step: number;
+  /** How many values are NaN or infinite; nought for what was seen in a layer. */
+  readonly numBad: number;
+  /** What was seen in a layer; null for a scalar. */
+  readonly watched: AlarmListing | null;
+}
+
+/** Alarms of one run, all as bad, so near each other that one mark stands for all of them. */
+export interface AlarmMark {
+  readonly step: number;
+  readonly alarms: readonly Alarm[];
+}
+
+export interface AlarmRow {
+  readonly run: RunListing;
+  readonly lastStep: number;
+  readonly marks: readonly AlarmMark[];
+}
+
+const MAX_NAMED = 3;
+
+export function alarmsOf(series: Iterable<SeriesListing>, watched: readonly AlarmListing[] = []): Alarm[] {
+  const found: Alarm[] = watched.map((alarm) => ({ name: alarm.row, step: alarm.step, numBad: 0, watched: alarm }));
+  for (const { kind, name, first_bad_step: step, num_bad: numBad } of series) {
+    if (kind === "scalar" && step !== null && numBad > 0) found.push({ name, step, numBad, watched: null });
+  }
+  return found.sort((a, b) => a.step - b.step || a.name.localeCompare(b.name, "en", { numeric: true }));
+}
+
+export function severityOf({ watched }: Alarm): Severity {
+  return watched === null ? "danger" : alarmKind(watched.alarm).severity;
+}
+
+/** How the legend calls it. */
+export function titleOf({ watched }: Alarm): string {
+  return watched === null ? "NaN or infinite" : alarmKind(watched.alarm).title;
+}
+
+/** Alarms gathered to marks that are so many steps apart. The worse ones come last: they lie above the others. */
+export function marksOf(alarms: readonly Alarm[], apart: number): AlarmMark[] {
+  return (["warn", "danger"] as const).flatMap((severity) => {
+    const marks: { step: number; alarms: Alarm[] }[] = [];
+    for (const alarm of alarms.filter((one) => severityOf(one) === severity)) {
+      const last = marks.at(-1);
+      if (last !== undefined && alarm.step - last.step <= apart) last.alarms.push(alarm);
+      else marks.push({ step: alarm.step, alarms: [alarm] });
+    }
+    return marks;
+  });
+}
+
+/** `train/loss of first became NaN or infinite at step 7 040 (12 values).` */
+export function describeMark({ step, alarms }: AlarmMark, runName: string): string {
+  const scalars = alarms.filter(({ watched }) => watched === null);
+  const seen = alarms.flatMap(({ watched }) => (watched === null ? [] : [watched]));
+  return [
+    ...(scalars.length === 0 ? [] : [describeScalars(scalars, step, runName)]),
+    ...(seen.length === 0 ? [] : [describeWatched(seen, runName)]),
+  ].join(" ");
+}
+
+function describeScalars(alarms: readonly Alarm[], step: number, runName: string): string {
+  const names = alarms.slice(0, MAX_NAMED).map(({ name }) => name);
+  const more = alarms.length > MAX_NAMED ? ` and ${alarms.length - MAX_NAMED} more` : "";
+  const numBad = alarms.reduce((sum, alarm) => sum + alarm.numBad, 0);
+  const count = formatNumberOf(numBad, "value");
+  return `${names.join(", ")}${more} of ${runName} became NaN or infinite at step ${formatCount(step)} (${count}).`;
+}
+
+/** `first: features.0.weight.Grad has NaN at step 70. And 3 more.` */
+function describeWatched(alarms: readonly AlarmListing[], runName: string): string {
+  const message = alarms[0]!.message.replace(/\.?$/, ".");
+  const more = alarms.length > 1 ? ` And ${formatCount(alarms.length - 1)} more.` : "";
+  return `${runName}: ${message}${more}`;
+}
+
+/** How many there are of each title, the worst first. */
+export function countsOf(rows: readonly AlarmRow[]): readonly { title: string; severity: Severity; count: number }[] {
+  const byTitle = groupBy(rows.flatMap(({ marks }) => marks.flatMap(({ alarms }) => alarms)), titleOf);
+  const counts = [...byTitle].map(([title, all]) => ({ title, severity: severityOf(all[0]!), count: all.length }));
+  return counts.sort((a, b) => a.severity.localeCompare(b.severity) || b.count - a.count);
 }

@@ -1,19 +1,20 @@
 /** How all charts are drawn: smoothing, axes, cursor, outliers, and which of them. */
 import { useState } from "preact/hooks";
-import { FEW_POINTS } from "../../plot/scalars/model";
+import { describePlace, FEW_POINTS } from "../../plot/scalars/model";
 import { type Axis, clampSmoothing, options, setOptions, setSoon, settleOptions } from "../../plot/scalars/options";
-import { describePlace } from "../../plot/scalars/readings";
-import { resetZoom } from "../../plot/scalars/scale-zoom";
+import { resetZoom } from "../../plot/scalars/plot-keys";
 import { groups, shownGroups } from "../../plot/scalars/state";
 import { Hint } from "../../ui/Blank";
 import { Check } from "../../ui/Check";
-import { Segments } from "../../ui/controls";
+import { Segments, TextField } from "../../ui/controls";
 
 const AXES: readonly (readonly [Axis, string])[] = [
   ["step", "Step"],
   ["relative", "Relative"],
   ["time", "Wall"],
 ];
+
+const Y_AXES = [["linear", "Linear"], ["log", "Log"]] as const;
 
 export function ScalarOptions() {
   const { axis, isLogX, isLogY, ignoresOutliers, hasSharedCursor, zoom } = options.value;
@@ -30,10 +31,7 @@ export function ScalarOptions() {
         <span>Y axis</span>
         <Segments
           label="Y axis"
-          words={[
-            ["linear", "Linear"],
-            ["log", "Log"],
-          ]}
+          words={Y_AXES}
           chosen={isLogY ? "log" : "linear"}
           choose={(word) => setOptions({ isLogY: word === "log" })}
         />
@@ -116,22 +114,18 @@ function ChartFilter() {
     all.reduce((sum, { charts }) => sum + charts.length, 0);
   return (
     <div class="chart-filter">
-      <input
-        class="input"
+      <TextField
         type="text"
         placeholder="Filter charts"
         aria-label="Filter charts"
         title="A part of a name; * is any text, ? one character, ^ the beginning, $ the end, | or"
         autocomplete="off"
         spellcheck={false}
+        isBad={false}
         value={text}
-        onInput={(event) => setSoon({ filter: event.currentTarget.value })}
+        set={(filter) => setSoon({ filter })}
         onChange={settleOptions}
-        onKeyDown={(event) => {
-          if (event.key !== "Escape") return;
-          event.stopPropagation();
-          setOptions({ filter: "" });
-        }}
+        keys={{ Escape: () => setOptions({ filter: "" }) }}
       />
       {text !== "" && (
         <p class="muted fs-1" role="status">

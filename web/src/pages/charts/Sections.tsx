@@ -8,7 +8,6 @@ import { Figure, Group, Waiting } from "../../plot/Figure";
 import { Distribution } from "../../plot/distribution/Distribution";
 import {
   cellNumbers,
-  type Choice,
   countScale,
   distributionRun,
   pixels,
@@ -16,19 +15,17 @@ import {
   textForm,
   textLayout,
 } from "../../plot/figure-options";
-import { holdersOf, shownNames } from "../../plot/series";
+import { holdersOf, shownNames } from "../../plot/useRecords";
 import { Check } from "../../ui/Check";
+import { Select } from "../../ui/Select";
 import { Segments } from "../../ui/controls";
 import { useNear } from "../../ui/useWidth";
 import type { RecordKind } from "../../wire";
-import { laterText, Series, useShown } from "./Series";
-import { StepSlider } from "./StepSlider";
+import { laterText, Series, StepSlider, useShown } from "./Series";
 import { PrCurves } from "./evaluation/PrCurves";
 import { RunMatrix } from "./evaluation/RunMatrix";
 import { ImageSeries } from "./media/ImageSeries";
-import { Listener } from "./media/Listener";
-import { Player } from "./media/Player";
-import { reelOfVideo } from "./media/reel";
+import { Listener, Player, reelOfVideo } from "./media/Player";
 import { setVolume, volume } from "./media/wav";
 import { TextSeries } from "./text/TextSeries";
 import "../../plot/figures.css";
@@ -40,7 +37,7 @@ export function Sections() {
         <Distributions />
         <Evaluation />
       </div>
-      <KindGroup name="images" kind="image" tools={<Choose label="Between pixels" of={pixels} words={{ sharp: "Pixels", smooth: "Smooth" }} />}>
+      <KindGroup name="images" kind="image" tools={<Segments label="Between pixels" {...pixels} />}>
         {(name) => <ImageSeries key={name} name={name} />}
       </KindGroup>
       <KindGroup name="video" kind="video">
@@ -73,8 +70,8 @@ export function Sections() {
         kind="text"
         tools={
           <>
-            <Choose label="How many texts" of={textLayout} words={{ one: "One step", list: "List" }} />
-            <Choose label="Form of texts" of={textForm} words={{ markdown: "Markdown", plain: "Plain" }} />
+            <Segments label="How many texts" {...textLayout} />
+            <Segments label="Form of texts" {...textForm} />
           </>
         }
       >
@@ -93,10 +90,6 @@ function KindGroup(props: { name: string; kind: RecordKind; tools?: ComponentChi
       {names.map(props.children)}
     </Group>
   );
-}
-
-function Choose<Word extends string>({ label, of, words }: { label: string; of: Choice<Word>; words: Readonly<Record<Word, string>> }) {
-  return <Segments label={label} words={Object.entries(words) as [Word, string][]} chosen={of.value} choose={of.set} />;
 }
 
 const MAX_BESIDE = 2;
@@ -150,7 +143,7 @@ function Evaluation() {
   const count = curves.length + matrices.length;
   if (count === 0) return null;
   const tools = matrices.length > 0 && (
-    <Choose label="Numbers of the confusion matrix" of={cellNumbers} words={{ counts: "Counts", share: "Per cent" }} />
+    <Segments label="Numbers of the confusion matrix" {...cellNumbers} />
   );
   return (
     <Group name="evaluation" count={count} tools={tools}>
@@ -202,7 +195,7 @@ const MOST_OPEN = 24;
 
 function distributionNames(): readonly (readonly ["histogram" | "tensor", string])[] {
   const histograms = shownNames("histogram").map((name) => ["histogram", name] as const);
-  if (tensorsToo.value === "no") return histograms;
+  if (!tensorsToo.isOn) return histograms;
   return [...histograms, ...shownNames("tensor").map((name) => ["tensor", name] as const)];
 }
 
@@ -215,26 +208,21 @@ function Distributions() {
   const tools = (
     <>
       {runs.length > 1 && (
-        <select
-          class="input sm sec-select"
-          aria-label="Run whose distributions are shown"
+        <Select
+          look="input sm sec-select"
+          label="Run whose distributions are shown"
           value={runs.some(({ id }) => id === distributionRun.value) ? distributionRun.value : runs[0]!.id}
-          onChange={(event) => distributionRun.set(event.currentTarget.value)}
-        >
-          {runs.map(({ id, name }) => (
-            <option key={id} value={id}>
-              {name}
-            </option>
-          ))}
-        </select>
+          options={runs.map(({ id, name }) => [id, name])}
+          set={distributionRun.set}
+        />
       )}
       {hasTensors && (
-        <Check isOn={tensorsToo.value === "yes"} set={(isOn) => tensorsToo.set(isOn ? "yes" : "no")}>
+        <Check isOn={tensorsToo.isOn} set={tensorsToo.set}>
           Tensors
         </Check>
       )}
       {shown.length > 0 && (
-        <Choose label="Counts of the distributions" of={countScale} words={{ linear: "Linear", log: "Log count" }} />
+        <Segments label="Counts of the distributions" {...countScale} />
       )}
     </>
   );

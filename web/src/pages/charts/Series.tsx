@@ -4,24 +4,14 @@ import { useRef } from "preact/hooks";
 import { formatCount } from "../../data/format";
 import type { FullRecord } from "../../data/requests";
 import { fileName, save } from "../../data/save-file";
-import { Figure, RunTag, ToolButton, Waiting } from "../../plot/Figure";
-import { type Holder, holdersOf } from "../../plot/series";
-import { type Stepped, useFullRecords, useRecords, wantedOf } from "../../plot/useRecords";
+import { movedByKey } from "../../data/time-steps";
+import { Figure, RunTag, Slider, ToolButton, Waiting } from "../../plot/Figure";
+import { holdersOf, type Stepped, useFullRecords, useRecords, wantedOf } from "../../plot/useRecords";
 import { useNear } from "../../ui/useWidth";
 import type { RecordKind, RunListing } from "../../wire";
-import { stepByKey, StepSlider } from "./StepSlider";
 
-/** The records of a series at the step that is looked at, as long as its place is near the screen. */
-export interface Shown {
-  readonly holders: readonly Holder[];
-  readonly stepped: Stepped;
-  /** By run; null before there are any. */
-  readonly records: ReadonlyMap<string, FullRecord> | null;
-  readonly problem: string;
-  readonly retry: () => void;
-}
-
-export function useShown(kind: RecordKind, name: string, isNear: boolean): Shown {
+/** The records of a series at the step that is looked at, by run, as long as its place is near the screen. */
+export function useShown(kind: RecordKind, name: string, isNear: boolean) {
   const holders = holdersOf(kind, name);
   const stepped = useRecords(kind, name, holders, isNear);
   const { value: records, problem, retry } = useFullRecords(wantedOf(holders, stepped), isNear);
@@ -93,4 +83,45 @@ export function Series({ kind, name, height, remark, tools, saved, show }: Props
 export function laterText({ recordsOf }: Stepped, runId: string): string {
   const first = recordsOf(runId)[0];
   return first === undefined ? "nothing yet" : `begins at step ${formatCount(first.step)}`;
+}
+
+// --- Which step is looked at: a slider over those that were recorded, and a button that follows the newest.
+
+export function StepSlider({ name, stepped }: { name: string; stepped: Stepped }) {
+  const { steps, at, step, isFollowing, numAll } = stepped;
+  const last = steps.length - 1;
+  // A single step leaves nothing to choose.
+  if (last < 1) return null;
+  return (
+    <div class="sec-slider">
+      <Slider
+        label={`Step of ${name}`}
+        text={`step ${step}, ${at + 1} of ${steps.length}`}
+        hint={numAll > steps.length ? `${formatCount(steps.length)} of ${formatCount(numAll)} records` : undefined}
+        at={at}
+        last={last}
+        // Who goes to the end wants what comes there.
+        set={(place) => (place === last ? stepped.follow() : stepped.moveTo(place))}
+      />
+      <span class="sec-out">{formatCount(step)}</span>
+      <ToolButton
+        glyph="newest"
+        name={`Follow the newest step of ${name}`}
+        isPressed={isFollowing}
+        press={() => (isFollowing ? stepped.moveTo(at) : stepped.follow())}
+      />
+    </div>
+  );
+}
+
+/** The keys of a figure with a slider, wherever in it the focus is: one step, the first, the last. */
+export function stepByKey(event: KeyboardEvent, stepped: Stepped): void {
+  const target = event.target as HTMLElement;
+  if (["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName) || target.role === "radio") return;
+  if (target.dataset.keys === "own" || event.ctrlKey || event.altKey || event.metaKey) return;
+  const to = movedByKey(event, stepped.at, stepped.steps.length);
+  if (to === null) return;
+  event.preventDefault();
+  if (to >= stepped.steps.length - 1) stepped.follow();
+  else stepped.moveTo(to);
 }

@@ -1,11 +1,10 @@
 /** The network beside the plots, and the tables below them. */
 import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import { about, control } from "../../data/control";
-import { options, settleOptions } from "../../plot/scalars/options";
-import { startEscape } from "../../plot/scalars/plot-keys";
-import { followOptions } from "../../plot/scalars/series-feed";
-import { cursor, spoken } from "../../plot/scalars/state";
+import { options } from "../../plot/scalars/options";
+import { useCharts } from "../../plot/scalars/plot-keys";
+import { spoken } from "../../plot/scalars/state";
 import { Blank, Busy } from "../../ui/Blank";
 import { Separator } from "../../ui/Separator";
 import { Tabs } from "../../ui/controls";
@@ -103,15 +102,7 @@ const AT_A_GLANCE = 4;
 
 /** The plots that a training wants, as its numbers come: a few at a glance, more by scrolling. */
 function PlotsPanel() {
-  useEffect(() => {
-    const stops = [followOptions(), startEscape()];
-    return () => {
-      settleOptions();
-      for (const stop of stops) stop();
-    };
-  }, []);
-  // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
-  useLayoutEffect(() => () => (cursor.value = null), []);
+  useCharts();
   const all = charts.value;
   const large = all.find(({ key }) => key === options.value.enlarged);
   const shown = large === undefined ? all : [large];

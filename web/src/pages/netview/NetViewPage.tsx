@@ -176,7 +176,7 @@ function folderOf(): string {
 function Waiting() {
   const listing = runs.listing.value;
   if (listing.state === "failed") {
-    return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry.value} />;
+    return <Failed title="The runs cannot be read" reason={listing.reason} retry={runs.retry} />;
   }
   if (listing.state === "shown" && runs.runs.value.length === 0) return <NoRuns />;
   if (listing.state === "shown" && param("run") !== "" && run.value === null) {

@@ -74,16 +74,8 @@ function ParametersOptions() {
   return (
     <section class="section parameters-options" aria-label="Parameters">
       <h3>Parameters</h3>
-      <Segments
-        label="Which runs"
-        words={[
-          ["all", "All runs"],
-          ["chosen", "Chosen"],
-        ]}
-        chosen={sheet.whichRuns.value}
-        choose={sheet.whichRuns.set}
-      />
-      <Check isOn={sheet.sameColumns.value === "hidden"} set={(isOn) => sheet.sameColumns.set(isOn ? "hidden" : "shown")}>
+      <Segments label="Which runs" {...sheet.whichRuns} />
+      <Check isOn={!sheet.sameColumns.isOn} set={(isOn) => sheet.sameColumns.set(!isOn)}>
         Hide what does not differ
       </Check>
       <ColumnsOf family="hparam" title="Hyperparameters" />

@@ -1,10 +1,11 @@
 /** What somebody chose to see of the parameters, as it stands in the address, and what the page shows by it. */
 import { computed, signal } from "@preact/signals";
+import { flagInAddress, inAddress } from "../../data/address-choice";
 import { param, setParams } from "../../data/route";
 import { NUM_COLOURS } from "../../data/run-colours";
 import { chosen, colourSlot, runsById } from "../../data/runs";
 import { themeTick } from "../../data/store";
-import { choice, escaped, flagsParam, listParam, textParam, unescaped } from "../../plot/figure-options";
+import { escaped, flagsParam, listParam, textParam, unescaped } from "../../plot/figure-options";
 import { readPalette } from "../../ui/colour-scale";
 import { COMPARISONS } from "../../ui/run-filter";
 import { type Order, orderInAddress, sortedBy } from "../../ui/sorting";
@@ -16,9 +17,9 @@ export const hoveredRun = signal<string | null>(null);
 
 export const filterText = textParam("q");
 /** All runs that have parameters, or only those that are chosen. */
-export const whichRuns = choice("which", ["all", "chosen"]);
+export const whichRuns = inAddress("which", [["all", "All runs"], ["chosen", "Chosen"]]);
 /** Columns that have one value for all runs say nothing about them. */
-export const sameColumns = choice("same", ["hidden", "shown"]);
+export const sameColumns = flagInAddress("same", "shown", false);
 /** The column whose values colour the lines; empty where nobody chose. */
 export const colourKey = textParam("colour");
 export const scatterKeys = { x: textParam("x"), y: textParam("y") };
@@ -52,7 +53,7 @@ export const answered = signal<readonly HparamsRow[]>([]);
 
 const rows = computed<readonly HparamsRow[]>(() => {
   const known = answered.value.filter(({ run_id }) => runsById.value.has(run_id));
-  if (whichRuns.value === "all") return known;
+  if (whichRuns.chosen === "all") return known;
   const ids = new Set(chosen.value.map(({ id }) => id));
   return known.filter(({ run_id }) => ids.has(run_id));
 });
@@ -65,7 +66,7 @@ const byItself = computed<ReadonlySet<string>>(() => {
   const first = firstShown(columns.value);
   const isTelling = (column: Column): boolean =>
     column.family === "metric" || runIds.value.length < 2 || differs(column, runIds.value);
-  if (sameColumns.value === "shown") return first;
+  if (sameColumns.isOn) return first;
   return new Set(columns.value.flatMap((column) => (first.has(column.key) && isTelling(column) ? [column.key] : [])));
 });
 

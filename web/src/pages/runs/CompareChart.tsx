@@ -5,8 +5,8 @@ import { formatCount, formatValue } from "../../data/format";
 import * as runs from "../../data/runs";
 import { LineChart } from "../../plot/SmallChart";
 import { lastFinite, type Line, type LineEnd } from "../../plot/lines";
-import { type Curve, smooth } from "../../plot/scalars/curve";
-import { useSeries } from "../../plot/useSeries";
+import { type Curve, smooth } from "../../plot/scalars/model";
+import { useSeries } from "../../plot/scalars/Plot";
 import type { RunListing } from "../../wire";
 
 /** More lines than these say nothing in so small a chart. */

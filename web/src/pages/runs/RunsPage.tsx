@@ -210,7 +210,7 @@ function RunsBody() {
 
 function whyNone(listing: typeof runs.listing.value) {
   if (listing.state === "failed") {
-    return <Failed title="The folder cannot be read" reason={listing.reason} retry={runs.retry.value} />;
+    return <Failed title="The folder cannot be read" reason={listing.reason} retry={runs.retry} />;
   }
   if (runs.folderNote.value === "") return <NoRuns />;
   return (
@@ -226,7 +226,7 @@ function Trouble({ reason }: { reason: string }) {
   return (
     <div class="strip" role="alert">
       <span class="clip">The folder cannot be read any more: {reason}</span>
-      <button class="btn sm" onClick={runs.retry.value}>
+      <button class="btn sm" onClick={runs.retry}>
         Try again
       </button>
     </div>

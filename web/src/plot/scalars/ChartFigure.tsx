@@ -5,27 +5,23 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { formatValue } from "../../data/format";
 import { Icon } from "../../ui/Icon";
 import { Opener } from "../../ui/Picker";
+import { actOn } from "../../ui/keys";
 import { useNear, useWidth } from "../../ui/useWidth";
 import { LimitFields as Limits } from "../ColourScale";
 import { textWidth } from "../tensor/Numbers";
 import { ChartTable } from "./ChartTable";
-import { Plot } from "./Plot";
-import { useChartModel } from "./chart-follow";
+import { Plot, useChartModel } from "./Plot";
 import { downloadCsv, downloadSvg } from "./downloads";
-import type { Chart } from "./grouping";
-import { colourOfLine, type Line, type Model } from "./model";
+import { colourOfLine, describeReading, type Line, type Model, readingsAt } from "./model";
 import { options, setOptions } from "./options";
-import { leaveView } from "./plot-keys";
-import { describeReading, readingsAt } from "./readings";
-import { toggleEnlarged } from "./scale-zoom";
+import { leaveView, toggleEnlarged } from "./plot-keys";
 import { feeds } from "./series-feed";
-import { placeOfCursor, reveal } from "./state";
+import { type Chart, placeOfCursor, reveal } from "./state";
 
 export function ChartFigure({ chart }: { chart: Chart }) {
   const box = useRef<HTMLElement>(null);
   const isNear = useNear(box);
   const isEnlarged = useComputed(() => options.value.enlarged === chart.key).value;
-  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
   const isRevealed = useComputed(() => reveal.value?.chart === chart.key).value;
   useEffect(() => {
     if (!isEnlarged && !isRevealed) return;
@@ -33,9 +29,9 @@ export function ChartFigure({ chart }: { chart: Chart }) {
     if (isRevealed) reveal.value = null;
   }, [isEnlarged, isRevealed]);
   return (
-    <figure ref={box} class={classes(isEnlarged, isTable)} aria-label={chart.fullTitle} onKeyDown={onEscape}>
+    <figure ref={box} class={isEnlarged ? "scalar large" : "scalar"} aria-label={chart.fullTitle} onKeyDown={onEscape}>
       {isNear ? (
-        <LiveChart chart={chart} isEnlarged={isEnlarged} isTable={isTable} />
+        <LiveChart chart={chart} isEnlarged={isEnlarged} />
       ) : (
         <figcaption>
           <b class="clip">{chart.title}</b>
@@ -52,29 +48,19 @@ export function onEscape(event: KeyboardEvent): void {
   event.stopPropagation();
 }
 
-function classes(isEnlarged: boolean, isTable: boolean): string {
-  if (isEnlarged) return "scalar large";
-  return isTable ? "scalar as-table" : "scalar";
-}
-
-interface LiveProps {
-  chart: Chart;
-  isEnlarged: boolean;
-  isTable: boolean;
-}
-
-function LiveChart({ chart, isEnlarged, isTable }: LiveProps) {
+function LiveChart({ chart, isEnlarged }: { chart: Chart; isEnlarged: boolean }) {
   const model = useChartModel(chart, isEnlarged);
   const [caption, width] = useWidth<HTMLElement>(280);
   return (
-    <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} caption={caption}>
+    <ChartBody chart={chart} model={model} caption={caption}>
       <span class="grow" />
       <ChartValues model={model} chartKey={chart.key} isNamed={isEnlarged} title={chart.title} width={width} />
     </ChartBody>
   );
 }
 
-interface BodyProps extends LiveProps {
+interface BodyProps {
+  chart: Chart;
   model: ReadonlySignal<Model | null>;
   caption?: RefObject<HTMLElement | null>;
   /** Between the title and the menu. */
@@ -84,13 +70,15 @@ interface BodyProps extends LiveProps {
 }
 
 /** A chart with its head and its menu, as a plot or as a table. */
-export function ChartBody({ chart, isEnlarged, isTable, model, caption, children, under }: BodyProps) {
+export function ChartBody({ chart, model, caption, children, under }: BodyProps) {
   const [hasLimits, setHasLimits] = useState(false);
+  const isEnlarged = useComputed(() => options.value.enlarged === chart.key).value;
+  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
   const isFixed = useComputed(() => options.value.limits.has(chart.key)).value;
   const withModel = (act: (now: Model) => void) => () => {
     if (model.peek() !== null) act(model.peek()!);
   };
-  const items: MenuItem[] = [
+  const items: MenuProps["items"] = [
     { title: isEnlarged ? "Make small again" : "Enlarge", press: () => toggleEnlarged(chart.key) },
     { title: isTable ? "Show as chart" : "Show as table", press: () => showAsTable(chart.key, !isTable) },
     { title: "Set limits…", press: () => setHasLimits(true) },
@@ -158,8 +146,9 @@ function ChartValues({ model, chartKey, title, width, isNamed }: Props) {
     // The last value is what was reached; the line shows how it got there.
     smoothed: place === null || reading.smoothed === null ? "" : formatValue(reading.smoothed, 3),
   }));
-  const all: Shown = { count: readings.length, withSmoothed: true };
-  const { count, withSmoothed } = isNamed ? all : fitting(width, TITLE_FACTOR * textWidth(title), readings, textWidth);
+  const { count, withSmoothed } = isNamed
+    ? { count: readings.length, withSmoothed: true }
+    : fitting(width, TITLE_FACTOR * textWidth(title), readings, textWidth);
   const hidden = readings.slice(count);
   return (
     <span class={isNamed ? "chart-values named" : "chart-values"}>
@@ -204,14 +193,8 @@ interface Texts {
   readonly smoothed: string;
 }
 
-interface Shown {
-  /** The first so many values are shown. */
-  readonly count: number;
-  readonly withSmoothed: boolean;
-}
-
-/** All with their smoothed ones, or all without, or as many as there is room for and how many more there are. */
-export function fitting(width: number, titleWidth: number, all: readonly Texts[], measure: (text: string) => number): Shown {
+/** How many of the first ones are shown, and whether with what they are smoothed to: all with their smoothed ones, or all without, or as many as there is room for and how many more there are. */
+export function fitting(width: number, titleWidth: number, all: readonly Texts[], measure: (text: string) => number) {
   const room = width - BUTTON - Math.min(titleWidth, TITLE_SHARE * width);
   const plain = ({ value }: Texts): number => SWATCH + measure(value);
   const both = (one: Texts): number => plain(one) + (one.smoothed === "" ? 0 : GAP + measure(one.smoothed));
@@ -246,7 +229,7 @@ export function Instead({ model }: { model: ReadonlySignal<Model | null> }) {
   return note === "" ? null : <div class="plot-note">{note}</div>;
 }
 
-function Skeleton() {
+export function Skeleton() {
   return (
     <div class="plot-skeleton" aria-hidden="true">
       {[0, 1, 2].map((row) => (
@@ -256,38 +239,40 @@ function Skeleton() {
   );
 }
 
-export interface MenuItem {
-  readonly title: string;
-  readonly press: () => void;
+// --- What can be done with a chart, behind one small button.
+
+interface MenuProps {
+  name: string;
+  items: readonly { readonly title: string; readonly press: () => void }[];
 }
 
-/** What can be done with a chart, behind one small button. */
-export function ChartMenu({ name, items }: { name: string; items: readonly MenuItem[] }) {
-  const label = `Actions of ${name}`;
+function ChartMenu({ name, items }: MenuProps) {
   return (
-    <Opener style="btn quiet sm square" popup="menu" label={label} title="Actions" box="chart-menu" button={<Icon name="dots" />}>
-      {(close) => <Menu name={name} items={items} close={close} />}
+    <Opener look="chart-menu" style="btn quiet sm square" popup="menu" label={`Actions of ${name}`} title="Actions" button={<Icon name="dots" />}>
+      {(close) => <Actions name={name} items={items} close={close} />}
     </Opener>
   );
 }
 
-function Menu({ name, items, close }: { name: string; items: readonly MenuItem[]; close: () => void }) {
-  const box = useRef<HTMLUListElement>(null);
-  useEffect(() => box.current?.querySelector<HTMLElement>("[role=menuitem]")?.focus(), []);
-  const onKeyDown = (event: KeyboardEvent): void => {
-    // The next thing after the button is the next after its menu.
-    if (event.key === "Tab") close();
-    else if (moveFocus(box.current, event.key)) event.preventDefault();
-    else return;
-    event.stopPropagation();
-  };
+function Actions({ name, items, close }: MenuProps & { close: () => void }) {
+  const list = useRef<HTMLUListElement>(null);
+  const focus = (at: number): void => [...list.current!.querySelectorAll("button")].at(at % items.length)?.focus();
+  useEffect(() => focus(0), []);
   return (
-    <ul class="chart-actions" role="menu" aria-label={`Actions of ${name}`} ref={box} onKeyDown={onKeyDown}>
-      {items.map(({ title, press }) => (
+    <ul ref={list} class="chart-actions" role="menu" aria-label={`Actions of ${name}`} onKeyDown={(event) => event.key === "Tab" && close()}>
+      {items.map(({ title, press }, at) => (
         <li key={title} role="none">
           <button
             role="menuitem"
             tabIndex={-1}
+            onKeyDown={(event) =>
+              actOn(event, {
+                ArrowDown: () => focus(at + 1),
+                ArrowUp: () => focus(at - 1),
+                Home: () => focus(0),
+                End: () => focus(-1),
+              })
+            }
             onClick={() => {
               close();
               press();
@@ -301,15 +286,6 @@ function Menu({ name, items, close }: { name: string; items: readonly MenuItem[]
   );
 }
 
-function moveFocus(box: HTMLElement | null, key: string): boolean {
-  const items = [...(box?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
-  const at = items.findIndex((item) => item === document.activeElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[key];
-  if (to === undefined) return false;
-  items.at(to >= items.length ? 0 : to)?.focus();
-  return true;
-}
-
 /** The ends of a vertical axis, as somebody wants them. */
 export function LimitFields({ chartKey, name, close }: { chartKey: string; name: string; close: () => void }) {
   const box = useRef<HTMLDivElement>(null);
@@ -321,12 +297,7 @@ export function LimitFields({ chartKey, name, close }: { chartKey: string; name:
       class="chart-limits"
       role="group"
       aria-label={`Limits of ${name}`}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape") return;
-        event.stopPropagation();
-        event.preventDefault();
-        close();
-      }}
+      onKeyDown={(event) => actOn(event, { Escape: close })}
     >
       <Limits
         names={["Lowest value", "Highest value"]}

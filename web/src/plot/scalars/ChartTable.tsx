@@ -1,31 +1,27 @@
 /** The numbers of a chart in rows, of which only those in view are in the page. */
 import type { ReadonlySignal } from "@preact/signals";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { formatCount, formatExact, formatNumberOf, formatValue, groupDigits } from "../../data/format";
-import { rowsInView } from "../../ui/scroll";
-import type { Curve } from "./curve";
-import { colourOfLine, type Line, type Model } from "./model";
-import { describePlace } from "./readings";
+import { Gap } from "../../ui/Table";
+import { useRowsInView } from "../../ui/scroll";
+import { colourOfLine, type Curve, describePlace, type Line, type Model } from "./model";
 
 const ROW_HEIGHT = 24;
 const AXIS_TITLES = { step: "step", relative: "after", time: "time" };
 
 export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
-  const [view, setView] = useState({ top: 0, height: 200 });
-  const now = model.value;
-  const lines = useMemo(() => (now === null ? [] : ordered(now.lines)), [now]);
-  const rows = useMemo(() => (now === null ? [] : rowsOf(now, lines)), [now]);
-  if (now === null) return null;
-  const { first, end } = rowsInView(rows.length, ROW_HEIGHT, view.top, view.height);
+  return model.value === null ? null : <Numbers now={model.value} />;
+}
+
+function Numbers({ now }: { now: Model }) {
+  const box = useRef<HTMLDivElement>(null);
+  // What is only there for comparison comes last.
+  const lines = useMemo(() => [...now.lines].sort((one, other) => Number(one.isBehind) - Number(other.isBehind)), [now]);
+  const rows = useMemo(() => rowsOf(now, lines), [now]);
+  const { first, end } = useRowsInView(box, rows.length, ROW_HEIGHT);
   const isCoarse = lines.some(({ curve }) => curve.hasBuckets);
   return (
-    <div
-      class="chart-table"
-      tabIndex={0}
-      role="region"
-      aria-label={`Numbers of ${now.chart.fullTitle}`}
-      onScroll={({ currentTarget: { scrollTop, clientHeight } }) => setView({ top: scrollTop, height: clientHeight })}
-    >
+    <div ref={box} class="chart-table" tabIndex={0} role="region" aria-label={`Numbers of ${now.chart.fullTitle}`}>
       <table class="table" aria-rowcount={rows.length + 1}>
         <caption class="fs-1 muted">
           {formatNumberOf(rows.length, "row")}
@@ -42,7 +38,7 @@ export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
           </tr>
         </thead>
         <tbody>
-          <Spacer rows={first} />
+          <Gap height={first * ROW_HEIGHT} />
           {rows.slice(first, end).map(({ x, items }, at) => (
             <tr key={first + at} aria-rowindex={first + at + 2}>
               <td class="num">{now.axis === "step" ? formatStep(x) : describePlace(x, now.axis)}</td>
@@ -51,16 +47,11 @@ export function ChartTable({ model }: { model: ReadonlySignal<Model | null> }) {
               ))}
             </tr>
           ))}
-          <Spacer rows={rows.length - end} />
+          <Gap height={(rows.length - end) * ROW_HEIGHT} />
         </tbody>
       </table>
     </div>
   );
-}
-
-/** What is only there for comparison comes last. */
-function ordered(lines: readonly Line[]): readonly Line[] {
-  return [...lines].sort((one, other) => Number(one.isBehind) - Number(other.isBehind));
 }
 
 /** As far as the axis is seen. */
@@ -73,15 +64,6 @@ function rowsOf({ x }: Model, lines: readonly Line[]) {
 function formatStep(step: number): string {
   const [whole, tenth] = (Math.round(step * 10) / 10).toFixed(1).split(".") as [string, string];
   return tenth === "0" ? formatCount(Number(whole)) : `${groupDigits(whole)}.${tenth}`;
-}
-
-function Spacer({ rows }: { rows: number }) {
-  if (rows <= 0) return null;
-  return (
-    <tr aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }}>
-      <td />
-    </tr>
-  );
 }
 
 function Cell({ line: { curve }, at }: { line: Line; at: number }) {

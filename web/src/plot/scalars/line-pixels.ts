@@ -3,8 +3,7 @@
  * millisecond for a line of some hundred corners, and more for one with dashes; this takes a twentieth of it.
  */
 import { parseHex, type Rgb } from "../../ui/colour-scale";
-import type { LineCanvas } from "./paint";
-import type { Box } from "./shapes";
+import type { Box, LineCanvas } from "./paint";
 
 const FULL = 255;
 

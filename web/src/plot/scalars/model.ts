@@ -1,11 +1,24 @@
 /** All that a chart draws, from its data and the options, before there is any picture. */
+import { formatCount, formatNumberOf, formatValue } from "../../data/format";
 import { NUM_COLOURS } from "../../data/run-colours";
-import { extentOf, labelled, type Scale } from "../scale";
-import { clockTicks, durationTicks, formatTicks, linearTicks, logTicks, niceSpan, type Tick } from "../ticks";
-import { type Curve, curveOf, smooth } from "./curve";
-import type { Chart, Member } from "./grouping";
-import type { Axis, Limits, Options, Span } from "./options";
-import type { Last, SeriesData } from "./series-feed";
+import { nearest } from "../lines";
+import { extentOf, type Scale } from "../scale";
+import {
+  clockTicks,
+  durationTicks,
+  formatDuration,
+  formatMoment,
+  integers,
+  labelled,
+  linearTicks,
+  logTicks,
+  niceSpan,
+  type Span,
+  type Tick,
+} from "../ticks";
+import type { Chart, Member } from "./state";
+import type { Axis, Limits, Options } from "./options";
+import { COLUMNS, type Columns, emptyColumns, type Last, SeriesData } from "./series-feed";
 
 /** How a line ends: as it is, in the death of its run, or where the connection was lost. */
 export type End = "plain" | "died" | "lost";
@@ -221,8 +234,6 @@ function noteOf(lines: readonly Line[], x: Scale | null, y: Scale | null, { isLo
 
 // --- The ticks of both axes of a chart.
 
-export type { Tick };
-
 const MOST = 5;
 
 function ticksOfValues(scale: Scale): Tick[] {
@@ -232,7 +243,7 @@ function ticksOfValues(scale: Scale): Tick[] {
 /** Steps are labelled in epochs where it is known how many make one. */
 export function ticksOfAxis(scale: Scale, axis: Axis, perEpoch: number | null = null): Tick[] {
   if (axis === "time") return clockTicks(scale);
-  if (axis === "relative") return scale.isLog ? durationsAt(logTicks(scale)) : durationTicks(scale);
+  if (axis === "relative") return scale.isLog ? labelled(logTicks(scale), "\u202fs") : durationTicks(scale);
   if (perEpoch !== null && !scale.isLog) return epochTicks(scale, perEpoch);
   return labelled(scale.isLog ? logTicks(scale) : stepTicks(scale));
 }
@@ -247,13 +258,11 @@ function epochTicks({ low, high }: Span, perEpoch: number): Tick[] {
 /** There is nothing between two steps. */
 function stepTicks(span: Span): number[] {
   const [first, last] = [Math.ceil(span.low), Math.floor(span.high)];
-  if (last - first < MOST) return Array.from({ length: Math.max(0, last - first + 1) }, (_, at) => first + at);
+  if (last - first < MOST) return integers(first, last);
   return linearTicks(span).filter(Number.isInteger);
 }
 
-function durationsAt(values: readonly number[]): Tick[] {
-  return formatTicks(values).map((label, at) => ({ value: values[at]!, label: `${label}\u202fs` }));
-}
+// --- From where to where the axes of a chart go.
 
 /** What an axis has to hold: the values, and how much each of them weighs where some are left out. */
 export interface Drawn {
@@ -318,7 +327,7 @@ function widened(low: number, high: number, isLog: boolean): Span {
 }
 
 /** The first and one past the last item that are seen. */
-function itemsIn({ x }: Curve, { low, high }: Span): [number, number] {
+export function itemsIn({ x }: Curve, { low, high }: Span): [number, number] {
   let [first, end] = [0, x.length];
   while (first < end && x[first]! < low) first++;
   while (end > first && x[end - 1]! > high) end--;
@@ -359,4 +368,190 @@ function percentile(values: readonly (readonly [number, number])[], rank: number
     if (passed >= rank) return value;
   }
   return values.at(-1)![0];
+}
+
+// --- A series along an axis: what is known of all of it, and in finer grain where somebody looks closer.
+
+/** Items in the order of `x`. */
+export interface Curve extends Columns {
+  readonly size: number;
+  readonly x: Float64Array;
+  readonly hasBuckets: boolean;
+  /** Of the whole series. */
+  readonly numPoints: number;
+}
+
+type Items = Columns & { readonly x: Float64Array };
+
+interface Place {
+  readonly items: Items;
+  readonly at: number;
+  readonly x: number;
+}
+
+const NOTHING = new SeriesData();
+
+/** The items of the finer data where it has any, and those of the other before and after. */
+export function curveOf(whole: SeriesData | null, finer: SeriesData | null, axis: Axis): Curve {
+  // Before an answer for another axis is there, a window in its unit says nothing.
+  const inside = finer !== null && finer.size > 0 && finer.asked.axis === axis ? finer : null;
+  if (inside === null) return plain(whole ?? NOTHING, axis);
+  if (whole === null || whole.size === 0) return plain(inside, axis);
+  const { low, high } = inside.asked;
+  if (low === null || high === null) return plain(inside, axis);
+  const isWithin = (x: number): boolean => x >= low && x <= high;
+  const [around, within] = [plain(whole, axis), plain(inside, axis)];
+  const places = [
+    ...placesOf(around).filter(({ x }) => !isWithin(x)),
+    // New points come whatever the window is.
+    ...placesOf(within).filter(({ x }) => isWithin(x)),
+  ];
+  return { ...gather(places), hasBuckets: around.hasBuckets || within.hasBuckets, numPoints: whole.numPoints };
+}
+
+function plain(data: SeriesData, axis: Axis): Curve {
+  const columns = Object.fromEntries(COLUMNS.map((name) => [name, data.column(name)])) as unknown as Columns;
+  const known: Items = { ...columns, x: alongAxis(data, axis) };
+  const { hasBuckets, numPoints, size } = data;
+  return { ...(isRising(known.x) ? known : gather(placesOf(known))), size, hasBuckets, numPoints };
+}
+
+function alongAxis(data: SeriesData, axis: Axis): Float64Array {
+  if (axis === "step") return data.column("step");
+  const times = data.column("time");
+  return axis === "time" ? times : times.map((time) => time - data.started);
+}
+
+function isRising(x: Float64Array): boolean {
+  for (let at = 1; at < x.length; at++) if (x[at]! < x[at - 1]!) return false;
+  return true;
+}
+
+function placesOf(items: Items): Place[] {
+  return Array.from(items.x, (x, at) => ({ items, at, x }));
+}
+
+/** In the order of the axis; those of one place in the order in which they came. */
+function gather(places: Place[]): Items & { size: number } {
+  places.sort((a, b) => a.x - b.x);
+  const columns = emptyColumns(places.length);
+  for (const name of COLUMNS) places.forEach(({ items, at }, index) => (columns[name][index] = items[name][at]!));
+  return { ...columns, x: Float64Array.from(places, ({ x }) => x), size: places.length };
+}
+
+/**
+ * The average after each item, with the weight that it lacks at the beginning made good. A bucket counts as all
+ * of its finite points, each with the mean of the bucket. Values that are not finite are gaps and change nothing.
+ */
+export function smooth(
+  means: ArrayLike<number>,
+  counts: ArrayLike<number>,
+  bad: ArrayLike<number>,
+  weight: number,
+): Float64Array {
+  const smoothed = new Float64Array(means.length);
+  let [average, total] = [0, 0];
+  for (let at = 0; at < means.length; at++) {
+    const value = means[at]!;
+    if (!Number.isFinite(value)) {
+      smoothed[at] = NaN;
+      continue;
+    }
+    // Of n points of one value, what was there before keeps weight ** n.
+    const kept = weight ** Math.max(1, counts[at]! - bad[at]!);
+    average = kept * average + (1 - kept) * value;
+    total = kept * total + (1 - kept);
+    smoothed[at] = average / total;
+  }
+  return smoothed;
+}
+
+// --- The values of a chart at the cursor, or its last ones where there is no cursor.
+
+export interface Reading {
+  readonly line: Line;
+  readonly at: number;
+  /** As it was logged: of a bucket the mean, but at the end the last value itself. */
+  readonly value: number;
+  /** Where the line is drawn; null where it is not smoothed. */
+  readonly smoothed: number | null;
+}
+
+/** So much of the axis beyond its end a line still has its last value. */
+const TOLERANCE = 0.01;
+
+/** Lines that have nothing there are left out, and those behind the others. */
+export function readingsAt({ lines, x, isSmoothed }: Model, place: number | null): Reading[] {
+  const readings: Reading[] = [];
+  for (const line of lines.filter(({ isBehind }) => !isBehind)) {
+    const { curve, smoothed } = line;
+    const tolerance = x === null || x.isLog ? Infinity : TOLERANCE * (x.high - x.low);
+    const at = place === null ? curve.size - 1 : nearest(curve.x, place, tolerance);
+    if (at < 0) continue;
+    const last = place === null && curve.hasBuckets ? line.last : null;
+    readings.push({
+      line,
+      at,
+      value: last?.value ?? curve.mean[at]!,
+      smoothed: isSmoothed && line.smoothed !== line.curve.mean ? smoothed[at]! : null,
+    });
+  }
+  return readings;
+}
+
+/** A place of the axis in words: `step 28 400`, `epoch 3.2`, `5 min 12 s`, `Nov 16 14:02:31`. */
+export function describePlace(place: number, axis: Axis, perEpoch: number | null = null): string {
+  if (axis === "step" && perEpoch !== null) return `epoch ${formatEpoch(place, perEpoch)}`;
+  if (axis === "step") return `step ${formatCount(place)}`;
+  return axis === "relative" ? formatDuration(place) : formatMoment(place);
+}
+
+/** How many epochs are done after so many steps. */
+export function formatEpoch(step: number, perEpoch: number): string {
+  return (step / perEpoch).toFixed(step % perEpoch === 0 ? 0 : perEpoch < 100 ? 2 : 3);
+}
+
+/** A value, where its line is drawn, and what it stands for. */
+export function describeReading({ line, value, smoothed, at }: Reading): string {
+  const { curve } = line;
+  const parts = [`${line.label}: ${formatValue(value)}`];
+  if (smoothed !== null) parts.push(`smoothed ${formatValue(smoothed)}`);
+  const count = curve.count[at]!;
+  if (count > 1) {
+    parts.push(`${formatCount(count)} points from ${formatValue(curve.low[at]!)} to ${formatValue(curve.high[at]!)}`);
+  }
+  const bad = curve.bad[at]!;
+  if (bad > 0 && count > 1) parts.push(`${formatCount(bad)} of them NaN or infinite`);
+  return parts.join(", ");
+}
+
+/** The chart in one sentence, for those who do not see it. */
+export function summarize(model: Model): string {
+  const { chart, lines, x, numAwaited, note, refusal } = model;
+  const drawn = lines.filter(({ curve, isBehind }) => curve.size > 0 && !isBehind);
+  if (refusal !== "" && drawn.length === 0) return `${chart.fullTitle}: ${refusal}`;
+  if (note !== "") return `${chart.fullTitle}: ${note}`;
+  if (x === null || drawn.length === 0) return `${chart.fullTitle}: ${numAwaited > 0 ? "loading" : "no values"}.`;
+  const last = readingsAt(model, null).map(({ line, value }) => `${line.label} ${formatValue(value, 3)}`);
+  const named = last.slice(0, 3).join(", ");
+  const more = last.length > 3 ? ` and ${last.length - 3} more` : "";
+  const numBad = drawn.reduce((sum, { curve }) => sum + curve.bad.reduce((all, one) => all + one, 0), 0);
+  const bad = numBad > 0 ? `; ${formatNumberOf(numBad, "value is", "values are")} NaN or infinite` : "";
+  const count = `${drawn.length} ${drawn.length === 1 ? "line" : "lines"}`;
+  return `${chart.fullTitle}, ${count} ${rangeOf(drawn, x, model)}; last values: ${named}${more}${bad}${endsOf(drawn)}.`;
+}
+
+/** A single point stands in the middle of an axis that is wider than it. */
+function rangeOf(lines: readonly Line[], { low, high }: Span, { axis, perEpoch }: Pick<Model, "axis" | "perEpoch">): string {
+  const words = (at: number): string => describePlace(at, axis, perEpoch);
+  const place = lines[0]!.curve.x[0]!;
+  const isOne = lines.every(({ curve }) => curve.numPoints === 1 && curve.x[0] === place);
+  return isOne ? `at ${words(place)}` : `over ${words(low)} to ${words(high)}`;
+}
+
+function endsOf(lines: readonly Line[]): string {
+  const named = (end: End): string =>
+    [...new Set(lines.filter(({ run }) => run.end === end).map(({ run }) => run.name))].join(", ");
+  const [died, lost] = [named("died"), named("lost")];
+  return `${died === "" ? "" : `; ${died} died`}${lost === "" ? "" : `; ${lost} may have gone on: the connection is lost`}`;
 }

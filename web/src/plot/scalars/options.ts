@@ -1,14 +1,10 @@
 /** How the charts are drawn: read from the address and written to it, so that a link shows the same. */
 import { computed, signal } from "@preact/signals";
-import { route, setParams } from "../../data/route";
+import { type Params, route, setParams } from "../../data/route";
+import { escaped, partsOf, unescaped } from "../figure-options";
+import type { Span } from "../ticks";
 
 export type Axis = "step" | "relative" | "time";
-
-/** A part of the horizontal axis, in its own unit. */
-export interface Span {
-  readonly low: number;
-  readonly high: number;
-}
 
 /** Ends of a vertical axis; null where the data decides. */
 export interface Limits {
@@ -39,62 +35,70 @@ export const MAX_SMOOTHING = 0.9999;
 /** As long as somebody drags or types, the address waits: browsers allow it few changes in a second. */
 const CALM_MS = 250;
 
-type Params = ReadonlyMap<string, string>;
 type Texts = Record<string, string | null>;
+type Text = (name: string) => string;
 
-export function readOptions(params: Params): Options {
-  const text = (name: string): string => params.get(name) ?? "";
-  const axis = text("x");
+/** How an option stands in the address. What is as by default is left out of it. */
+interface Entry<Value> {
+  readonly read: (text: Text) => Value;
+  readonly write: (value: Value) => Texts;
+}
+
+function flag(name: string, other: string, usual: boolean): Entry<boolean> {
   return {
-    smoothing: clampSmoothing(text("sm") === "" ? DEFAULT_SMOOTHING : Number(text("sm"))),
-    isSmoothingChosen: text("sm") !== "",
-    axis: axis === "relative" || axis === "time" ? axis : "step",
-    isLogX: text("lx") === "1" && axis !== "time",
-    isLogY: text("ly") === "1",
-    ignoresOutliers: text("out") === "1",
-    hasSharedCursor: text("cur") !== "0",
-    filter: text("q"),
-    zoom: readSpan(text("lo"), text("hi")),
-    enlarged: text("big"),
-    tables: new Set(readList(text("tab"))),
-    limits: readLimits(text("y")),
+    read: (text) => (text(name) === other) !== usual,
+    write: (isOn) => ({ [name]: isOn === usual ? null : other }),
   };
 }
 
-/** What changes in the address. What is as by default is left out of it. */
-export function writeOptions(changes: Partial<Options>): Texts {
-  const texts: Texts = {};
-  const { axis, isLogX, isLogY, ignoresOutliers, hasSharedCursor } = changes;
-  if (axis !== undefined) {
-    texts.x = axis === "step" ? null : axis;
+function written(name: string): Entry<string> {
+  return { read: (text) => text(name), write: (text) => ({ [name]: text || null }) };
+}
+
+const ENTRIES: { readonly [Name in keyof Options]: Entry<Options[Name]> } = {
+  smoothing: {
+    read: (text) => clampSmoothing(text("sm") === "" ? DEFAULT_SMOOTHING : Number(text("sm"))),
+    // What is chosen is written also where it is as by default.
+    write: (smoothing) => ({ sm: String(clampSmoothing(smoothing)) }),
+  },
+  isSmoothingChosen: { read: (text) => text("sm") !== "", write: (isChosen) => (isChosen ? {} : { sm: null }) },
+  axis: {
+    read: (text) => (["relative", "time"] as const).find((axis) => axis === text("x")) ?? "step",
     // The ends of a zoom are of one axis only.
-    Object.assign(texts, { lo: null, hi: null });
-  }
-  if (isLogX !== undefined) texts.lx = isLogX ? "1" : null;
-  if (isLogY !== undefined) texts.ly = isLogY ? "1" : null;
-  if (ignoresOutliers !== undefined) texts.out = ignoresOutliers ? "1" : null;
-  if (hasSharedCursor !== undefined) texts.cur = hasSharedCursor ? null : "0";
-  return { ...texts, ...writeRest(changes) };
+    write: (axis) => ({ x: axis === "step" ? null : axis, lo: null, hi: null }),
+  },
+  isLogX: { ...flag("lx", "1", false), read: (text) => text("lx") === "1" && text("x") !== "time" },
+  isLogY: flag("ly", "1", false),
+  ignoresOutliers: flag("out", "1", false),
+  hasSharedCursor: flag("cur", "0", true),
+  filter: written("q"),
+  zoom: {
+    read: (text) => readSpan(text("lo"), text("hi")),
+    write: (zoom) => ({ lo: zoom && String(zoom.low), hi: zoom && String(zoom.high) }),
+  },
+  enlarged: written("big"),
+  tables: {
+    read: (text) => new Set(partsOf(text("tab")).map(unescaped)),
+    write: (tables) => ({ tab: [...tables].map(escaped).join(",") || null }),
+  },
+  limits: {
+    read: (text) => readLimits(text("y")),
+    write: (limits) => {
+      const parts = [...limits].map(([key, { low, high }]) => `${escaped(key)}:${low ?? ""}:${high ?? ""}`);
+      return { y: parts.join(",") || null };
+    },
+  },
+};
+
+export function readOptions(params: Params): Options {
+  const text: Text = (name) => params.get(name) ?? "";
+  return Object.fromEntries(Object.entries(ENTRIES).map(([name, { read }]) => [name, read(text)])) as unknown as Options;
 }
 
-function writeRest(changes: Partial<Options>): Texts {
-  const { smoothing, isSmoothingChosen = true, filter, zoom, enlarged, tables, limits } = changes;
-  const texts: Texts = {};
-  // What is chosen is written also where it is as by default.
-  if (smoothing !== undefined) texts.sm = isSmoothingChosen ? String(clampSmoothing(smoothing)) : null;
-  if (filter !== undefined) texts.q = orNull(filter);
-  if (zoom !== undefined) {
-    texts.lo = zoom === null ? null : String(zoom.low);
-    texts.hi = zoom === null ? null : String(zoom.high);
-  }
-  if (enlarged !== undefined) texts.big = orNull(enlarged);
-  if (tables !== undefined) texts.tab = orNull([...tables].map(encode).join(","));
-  if (limits !== undefined) texts.y = orNull(writeLimits(limits));
-  return texts;
-}
-
-function orNull(text: string): string | null {
-  return text === "" ? null : text;
+/** What changes in the address. */
+export function writeOptions(changes: Partial<Options>): Texts {
+  const names = (Object.keys(ENTRIES) as (keyof Options)[]).filter((name) => changes[name] !== undefined);
+  return Object.assign({}, ...names.map((name) => (ENTRIES[name] as Entry<unknown>).write(changes[name]))) as Texts;
 }
 
 export function clampSmoothing(value: number): number {
@@ -111,40 +115,15 @@ function readSpan(low: string, high: string): Span | null {
   return from === null || to === null || from >= to ? null : { low: from, high: to };
 }
 
-function readList(text: string): string[] {
-  return text === "" ? [] : text.split(",").map(decode);
-}
-
-/** Only what separates: the address itself is encoded once more as a whole. */
-function encode(key: string): string {
-  return key.replace(/[%,:]/g, encodeURIComponent);
-}
-
-/** An address that somebody shortened by hand is no reason to fail. */
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
 function readLimits(text: string): ReadonlyMap<string, Limits> {
   const limits = new Map<string, Limits>();
-  for (const part of text === "" ? [] : text.split(",")) {
+  for (const part of partsOf(text)) {
     const [key = "", from = "", to = ""] = part.split(":");
     const [low, high] = [readNumber(from), readNumber(to)];
     const isAll = low === null && high === null;
-    if (!isAll && (low === null || high === null || low < high)) limits.set(decode(key), { low, high });
+    if (!isAll && (low === null || high === null || low < high)) limits.set(unescaped(key), { low, high });
   }
   return limits;
-}
-
-function writeLimits(limits: ReadonlyMap<string, Limits>): string {
-  const parts = [...limits].map(
-    ([key, { low, high }]) => `${encode(key)}:${low ?? ""}:${high ?? ""}`,
-  );
-  return parts.join(",");
 }
 
 /** What was changed a moment ago and does not stand in the address yet. */

@@ -1,22 +1,9 @@
 /** Draw a chart on a canvas. */
 import type { Ink } from "../Drawing";
-import type { Line, Model } from "./model";
+import * as lines from "../lines";
+import { type Scale, shareOf } from "../scale";
 import type { LinePixels } from "./line-pixels";
-import {
-  axisLabels,
-  badPlaces,
-  bandColumns,
-  densityOf,
-  dotPlaces,
-  dotRadius,
-  endOf,
-  type Frame,
-  labelPlaces,
-  placeY,
-  traceBand,
-  traceLine,
-  traceMargin,
-} from "./shapes";
+import { type Curve, itemsIn, type Line, type Model } from "./model";
 
 const LINE_WIDTH = 1.5;
 const RAW_OPACITY = 0.28;
@@ -72,10 +59,6 @@ export function fromBelow({ chart, lines }: Pick<Model, "chart" | "lines">): rea
   return [...lines.filter(({ isBehind }) => isBehind), ...front];
 }
 
-function bandOpacity(numLines: number): number {
-  return numLines < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
-}
-
 function paintAxes(context: Canvas, model: Model, frame: Frame, ink: Ink): void {
   const { box } = frame;
   context.font = ink.font;
@@ -115,7 +98,7 @@ function paintBehind(
   const pen = pixels ?? context;
   pen.fillStyle = colour;
   pen.strokeStyle = colour;
-  pen.globalAlpha = bandOpacity(lines.length);
+  pen.globalAlpha = lines.length < CROWDED ? BAND_OPACITY : BAND_OPACITY / 2;
   // On a logarithmic axis items are dense at one end only.
   const isDense = pixels !== undefined || (!frame.x.isLog && densityOf(frame, line.curve) > DENSE);
   if (line.margin === null && line.curve.hasBuckets && isDense) {
@@ -263,3 +246,246 @@ export function paintOverlay(context: Canvas, overlay: Overlay, { box }: Frame, 
 export function runColour(ink: Ink, slot: number): string {
   return ink.runs[slot] ?? ink.caption;
 }
+
+// --- The shapes of a chart, drawn with any pen: a canvas, or the text of an SVG path.
+
+/** The part of a picture in which values stand. */
+export interface Box {
+  readonly left: number;
+  readonly top: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface Frame {
+  readonly box: Box;
+  readonly x: Scale;
+  readonly y: Scale;
+}
+
+export function placeX({ box, x }: Frame, value: number): number {
+  return box.left + box.width * shareOf(x, value);
+}
+
+export function placeY({ box, y }: Frame, value: number): number {
+  return box.top + box.height * (1 - shareOf(y, value));
+}
+
+/** In pixels. */
+type Spot = readonly [x: number, y: number];
+
+function spotOf(frame: Frame, x: number, y: number): Spot {
+  return [placeX(frame, x), placeY(frame, y)];
+}
+
+/** Also at the edges. */
+function isInside({ box: { left, top, width, height } }: Frame, [x, y]: Spot): boolean {
+  return x >= left - 1 && x <= left + width + 1 && y >= top - 1 && y <= top + height + 1;
+}
+
+export function traceLine(frame: Frame, curve: Curve, values: Float64Array, pen: Pick<lines.Pen, "moveTo" | "lineTo">): void {
+  lines.traceLine(curve.x, values, (x) => placeX(frame, x), (y) => placeY(frame, y), pen, ...seen(frame, curve));
+}
+
+/** The values that are marked: all of a line that has its points marked, otherwise those that have no finite neighbour. */
+export function dotPlaces(frame: Frame, { curve, smoothed, hasDots }: Pick<Line, "curve" | "smoothed" | "hasDots">): Spot[] {
+  const [first, end] = seen(frame, curve);
+  const isDrawn = (at: number): boolean =>
+    at >= 0 && at < curve.size && Number.isFinite(placeX(frame, curve.x[at]!) + placeY(frame, smoothed[at]!));
+  const places: Spot[] = [];
+  for (let at = first; at < end; at++) {
+    if (!isDrawn(at) || (!hasDots && (isDrawn(at - 1) || isDrawn(at + 1)))) continue;
+    const spot = spotOf(frame, curve.x[at]!, smoothed[at]!);
+    if (isInside(frame, spot)) places.push(spot);
+  }
+  return places;
+}
+
+const DOT_RADIUS = 3;
+const DOT_ROOM = 8;
+
+/** Smaller where they would grow together. */
+export function dotRadius(numDots: number, { box }: Frame): number {
+  return numDots <= box.width / DOT_ROOM ? DOT_RADIUS : DOT_RADIUS / 2;
+}
+
+/** From the lowest to the highest of each bucket, in pieces where there are gaps. */
+export function traceBand(frame: Frame, curve: Curve, pen: lines.Pen): void {
+  // On a logarithmic axis what goes down to nought goes down to the edge.
+  const lowest = frame.y.isLog === true ? frame.y.low : -Infinity;
+  const up = (value: number): number => placeY(frame, Math.max(value, lowest));
+  lines.traceBand(curve.x, curve.low, curve.high, (x) => placeX(frame, x), up, pen, ...seen(frame, curve));
+}
+
+export interface BandColumn {
+  readonly x: number;
+  width: number;
+  top: number;
+  bottom: number;
+}
+
+/** The same where buckets are narrower than pixels: a rectangle for each column of pixels, up to the next. */
+export function bandColumns(frame: Frame, curve: Curve): BandColumn[] {
+  const [first, end] = seen(frame, curve);
+  const lowest = frame.y.isLog === true ? frame.y.low : -Infinity;
+  const columns: BandColumn[] = [];
+  let isBroken = false;
+  for (let at = first; at < end; at++) {
+    const x = Math.floor(placeX(frame, curve.x[at]!));
+    const bottom = lines.kept(placeY(frame, Math.max(curve.low[at]!, lowest)));
+    const top = lines.kept(placeY(frame, curve.high[at]!));
+    if (!Number.isFinite(x + top + bottom)) {
+      isBroken = true;
+      continue;
+    }
+    const last = columns.at(-1);
+    if (last?.x === x) {
+      last.top = Math.min(last.top, top);
+      last.bottom = Math.max(last.bottom, bottom);
+      continue;
+    }
+    if (last !== undefined && !isBroken) last.width = x - last.x;
+    columns.push({ x, width: 1, top, bottom });
+    isBroken = false;
+  }
+  return columns;
+}
+
+/** How many items a line has for each pixel of its width. */
+export function densityOf(frame: Frame, curve: Curve): number {
+  const [first, end] = seen(frame, curve);
+  return (end - first) / frame.box.width;
+}
+
+export function traceMargin(frame: Frame, lower: Curve, upper: Curve, pen: lines.Pen): void {
+  const points = ({ x, mean }: Curve): Spot[] =>
+    Array.from(x, (place, at) => spotOf(frame, place, mean[at]!)).filter((spot) => spot.every(Number.isFinite));
+  const ring = [...points(upper), ...points(lower).reverse()];
+  ring.forEach(([x, y], at) => (at === 0 ? pen.moveTo(lines.kept(x), lines.kept(y)) : pen.lineTo(lines.kept(x), lines.kept(y))));
+  if (ring.length > 0) pen.closePath();
+}
+
+/** Where values are NaN or infinite, in pixels, not more than one mark in each few of them. */
+export function badPlaces(frame: Frame, curve: Curve, apart: number): number[] {
+  const [first, end] = seen(frame, curve);
+  const places: number[] = [];
+  for (let at = first; at < end; at++) {
+    if (curve.bad[at] === 0) continue;
+    const x = placeX(frame, curve.x[at]!);
+    if (isInside(frame, [x, frame.box.top]) && x - (places.at(-1) ?? -Infinity) >= apart) places.push(x);
+  }
+  return places;
+}
+
+/** The items between the ends of the axis and one beyond each, to which the line runs on. */
+function seen({ x: scale }: Frame, curve: Curve): [first: number, end: number] {
+  const [first, end] = itemsIn(curve, scale);
+  return [Math.max(0, first - 1), Math.min(curve.x.length, end + 1)];
+}
+
+// --- Where the parts of a chart stand, in pixels.
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Where the values stand: right of the widest number, above the ticks. */
+export function boxOf({ width, height }: Size, labelWidth: number): Box {
+  const left = Math.max(28, Math.ceil(labelWidth) + 8);
+  const [top, right, bottom] = [7, 12, 20];
+  return { left, top, width: Math.max(1, width - left - right), height: Math.max(1, height - top - bottom) };
+}
+
+export function frameOf(model: Model, size: Size, measure: (text: string) => number): Frame | null {
+  if (model.x === null || model.y === null) return null;
+  const labelWidth = Math.max(0, ...model.yTicks.map(({ label }) => measure(label)));
+  return { box: boxOf(size, labelWidth), x: model.x, y: model.y };
+}
+
+/** The labels under the axis, those that have room: where each begins. */
+export function axisLabels(
+  model: Model,
+  frame: Frame,
+  measure: (text: string) => number,
+): { label: string; place: number }[] {
+  const right = frame.box.left + frame.box.width + 11;
+  const placed: { label: string; place: number }[] = [];
+  let free = -Infinity;
+  for (const { value, label } of model.xTicks) {
+    const width = measure(label);
+    const place = Math.min(placeX(frame, value) - width / 2, right - width);
+    if (place < free) continue;
+    placed.push({ label, place });
+    free = place + width + 6;
+  }
+  return placed;
+}
+
+/** The last of a line that is seen; null where nothing of it is. */
+export function lastSeen({ curve, smoothed }: Line, frame: Frame): Spot | null {
+  for (let at = curve.size - 1; at >= 0 && curve.x[at]! >= frame.x.low; at--) {
+    if (curve.x[at]! > frame.x.high) continue;
+    const spot = spotOf(frame, curve.x[at]!, smoothed[at]!);
+    if (spot.every(Number.isFinite)) return spot;
+  }
+  return null;
+}
+
+/** Where a line ends; null where that is not seen. */
+export function endOf({ curve, smoothed }: Line, frame: Frame): Spot | null {
+  const at = lines.lastFinite(smoothed);
+  const spot = at < 0 ? null : spotOf(frame, curve.x[at]!, smoothed[at]!);
+  return spot !== null && isInside(frame, spot) ? spot : null;
+}
+
+// --- The names of lines at their ends, where several lines of a chart have one colour.
+
+interface PlacedLabel {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+const LINE_HEIGHT = 12;
+const MAX_LENGTH = 28;
+const LETTER_WIDTH = 6;
+
+/** One for each member, above the end of its longest line, moved apart where they would cover each other. */
+export function labelPlaces(model: Model, frame: Frame): PlacedLabel[] {
+  const { chart, lines } = model;
+  const { top, height, left, width } = frame.box;
+  const isRoom = chart.members.length <= height / LINE_HEIGHT;
+  if (chart.form !== "lines" || chart.members.length < 2 || !isRoom) return [];
+  const placed: PlacedLabel[] = [];
+  for (const member of chart.members) {
+    const ends = lines.filter((line) => line.member.name === member.name).map((line) => lastSeen(line, frame));
+    const seen = ends.filter((end) => end !== null).sort(([a], [b]) => b - a);
+    if (seen[0] === undefined) continue;
+    const text = member.label.length <= MAX_LENGTH ? member.label : `…${member.label.slice(1 - MAX_LENGTH)}`;
+    const [x, y] = seen[0];
+    const right = Math.min(left + width, Math.max(x, left + LETTER_WIDTH * text.length));
+    placed.push({ text, x: right, y: y - 4 });
+  }
+  return apart(placed, top + LINE_HEIGHT - 4, top + height - 2);
+}
+
+function apart(labels: readonly PlacedLabel[], ceiling: number, floor: number): PlacedLabel[] {
+  let free = ceiling;
+  const moved = [...labels]
+    .sort((a, b) => a.y - b.y)
+    .map((label) => {
+      const y = Math.max(label.y, free);
+      free = y + LINE_HEIGHT;
+      return { ...label, y };
+    });
+  // Those that were pushed out below go up again.
+  let lowest = floor;
+  for (let at = moved.length - 1; at >= 0; at--) {
+    const y = Math.min(moved[at]!.y, lowest);
+    moved[at] = { ...moved[at]!, y };
+    lowest = y - LINE_HEIGHT;
+  }
+  return moved;
+}
+

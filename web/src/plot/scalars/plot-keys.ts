@@ -1,17 +1,18 @@
 /** The keys of a chart that has the focus. */
+import { useEffect, useLayoutEffect } from "preact/hooks";
 import { formatValue } from "../../data/format";
 import { movedByKey } from "../../data/time-steps";
-import { isForField, keysShown } from "../../ui/keys";
+import { keysShown, usePageKeys } from "../../ui/keys";
 import { nearest } from "../lines";
-import type { Model } from "./model";
-import { options } from "./options";
-import { describePlace, readingsAt } from "./readings";
-import { resetZoom, toggleEnlarged, zoomBy } from "./scale-zoom";
+import { type Scale, shareOf, valueAtShare } from "../scale";
+import type { Span } from "../ticks";
+import { describePlace, type Model, readingsAt } from "./model";
+import { options, setOptions, setSoon, settleOptions } from "./options";
+import { followOptions } from "./series-feed";
 import { cursor, spoken } from "./state";
 
-const ZOOM = 2;
-const closer = (model: Model): void => zoomBy(model, ZOOM);
-const further = (model: Model): void => zoomBy(model, 1 / ZOOM);
+const closer = (model: Model): void => zoomBy(model, 2);
+const further = (model: Model): void => zoomBy(model, 1 / 2);
 
 /** False where it means nothing now. */
 const ACTIONS: Readonly<Record<string, (model: Model) => unknown>> = {
@@ -29,17 +30,19 @@ export function handlePlotKey(event: KeyboardEvent, model: Model): boolean {
   return action === undefined ? moveCursor(event, model) : action(model) !== false;
 }
 
-/** Esc shows the whole axis and all charts again where nothing has the focus; call what it returns to stop. */
-export function startEscape(): () => void {
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || event.defaultPrevented || isForField(event)) return;
-    // Only where nothing else waits for it.
-    if (keysShown.peek() || event.target !== document.body || !leaveView()) return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-  addEventListener("keydown", onKeyDown, true);
-  return () => removeEventListener("keydown", onKeyDown, true);
+/** What a page with charts begins, and ends when it goes. Esc shows the whole axis and all charts where nothing has the focus. */
+export function useCharts(): void {
+  useEffect(() => {
+    const stop = followOptions();
+    return () => {
+      settleOptions();
+      stop();
+    };
+  }, []);
+  // As it goes, not after the next paint: by then the next charts may be there, and pointed at.
+  useLayoutEffect(() => () => (cursor.value = null), []);
+  const isFree = (event: KeyboardEvent): boolean => !keysShown.peek() && event.target === document.body;
+  usePageKeys((event) => event.key === "Escape" && isFree(event) && leaveView(), true);
 }
 
 /** One thing after the other: the zoom, the size. False where there is neither. */
@@ -80,4 +83,55 @@ function moveCursor(event: KeyboardEvent, model: Model): boolean {
   });
   spoken.value = `${describePlace(x, model.axis, model.perEpoch)}: ${values.join("; ")}`;
   return true;
+}
+
+// --- Ways to look at a part of the axis, which all charts share.
+
+/** The part between two shares, around what stays in place where they are equally far from it. */
+function zoomed(scale: Scale, from: number, to: number): Span {
+  return { low: valueAtShare(scale, from), high: valueAtShare(scale, to) };
+}
+
+const FEW_STEPS = 20;
+
+/** Digits that nobody can see are left out, so that the address stays short. */
+export function rounded({ low, high }: Span): Span {
+  const grain = 10 ** Math.floor(Math.log10((high - low) / 1000));
+  const round = (value: number): number =>
+    Number((grain < 1 ? Math.round(value / grain) / (1 / grain) : Math.round(value / grain) * grain).toPrecision(15));
+  const [from, to] = [round(low), round(high)];
+  return from < to ? { low: from, high: to } : { low, high };
+}
+
+/** Between whole steps, as far as that makes no difference. */
+function tidy(span: Span): Span {
+  if (options.peek().axis !== "step" || span.high - span.low < FEW_STEPS) return rounded(span);
+  const { low, high } = rounded(span);
+  return { low: Math.floor(low), high: Math.ceil(high) };
+}
+
+/** Closer by a factor, around the cursor or the middle; a factor below one is further away. */
+export function zoomBy(model: Model, factor: number): void {
+  const { x, extent } = model;
+  if (x === null || extent === null) return;
+  const place = cursor.peek()?.x;
+  const share = place === undefined ? 0.5 : shareOf(x, place);
+  const around = share >= 0 && share <= 1 ? share : 0.5;
+  const span = zoomed(x, around - around / factor, around + (1 - around) / factor);
+  const isAll = span.low <= extent.low && span.high >= extent.high;
+  setSoon({ zoom: isAll ? null : tidy(span) });
+}
+
+export function zoomBetween({ x }: Model, from: number, to: number): void {
+  if (x === null) return;
+  const span = zoomed(x, Math.max(0, Math.min(from, to)), Math.min(1, Math.max(from, to)));
+  if (span.low < span.high) setOptions({ zoom: tidy(span) });
+}
+
+export function resetZoom(): void {
+  if (options.peek().zoom !== null) setOptions({ zoom: null });
+}
+
+export function toggleEnlarged(key: string): void {
+  setOptions({ enlarged: options.peek().enlarged === key ? "" : key });
 }

@@ -4,18 +4,20 @@ import { obtain } from "../../data/collections";
 import * as runs from "../../data/runs";
 import type { Reply, Source } from "../../data/source";
 import * as store from "../../data/store";
-import type { SeriesBlock, SeriesWanted } from "../../wire";
-import { type Axis, options, type Options, type Span } from "./options";
+import type { SeriesBlock, SeriesQuestion, SeriesWanted } from "../../wire";
+import type { Span } from "../ticks";
+import { options, type Options } from "./options";
 
 // --- The data of all charts: each series in whole, and finer for those that somebody looks at closely.
 
 export interface Feeds {
   /** Every chart: all of its lines from their beginning. */
   readonly whole: Feed;
-  /** The chart that is enlarged: the same in finer grain. */
-  readonly large: Feed;
-  /** Charts that are zoomed: only the part that is seen. On a logarithmic axis the first part of it. */
-  readonly part: Feed;
+  /**
+   * In finer grain: of charts that are zoomed only the part that is seen, on a logarithmic axis the first part of it;
+   * else all of the chart that is enlarged.
+   */
+  readonly fine: Feed;
   /** Small charts of other pages: over steps, however the charts are drawn. */
   readonly small: Feed;
 }
@@ -42,8 +44,7 @@ export const feeds = computed<Feeds | null>(() => {
   const everything = { axis: "step", low: null, high: null } as const;
   return {
     whole: new Feed(source, { ...everything, num_buckets: wholeBuckets.peek() }),
-    large: new Feed(source, { ...everything, num_buckets: LARGE_BUCKETS }),
-    part: new Feed(source, { ...everything, num_buckets: FINE_BUCKETS }),
+    fine: new Feed(source, { ...everything, num_buckets: LARGE_BUCKETS }),
     small: new Feed(source, { ...everything, num_buckets: SMALL_BUCKETS }),
   };
 });
@@ -79,27 +80,21 @@ export function followOptions(): () => void {
   return effect(() => {
     const all = feeds.value;
     if (all === null) return;
-    const everything = { axis: axis.value, low: null, high: null };
-    all.whole.ask({ ...everything, num_buckets: wholeBuckets.value });
-    all.large.ask({ ...everything, num_buckets: LARGE_BUCKETS });
     const { low = null, high = null } = closely.value ?? {};
-    all.part.ask({ axis: axis.value, low, high, num_buckets: FINE_BUCKETS });
+    all.whole.ask({ axis: axis.value, low: null, high: null, num_buckets: wholeBuckets.value });
+    all.fine.ask({ axis: axis.value, low, high, num_buckets: hasPart(options.value) ? FINE_BUCKETS : LARGE_BUCKETS });
   });
 }
 
-export interface Query extends Asked {
-  readonly num_buckets: number;
-}
+export type Query = Readonly<Pick<SeriesQuestion, "axis" | "low" | "high" | "num_buckets">>;
 
-interface Known {
+/** What is known of a series. */
+interface Entry {
+  readonly wanted: SeriesWanted;
   readonly data: SeriesData;
   isAnswered: boolean;
   /** Why there is nothing; empty where it was not refused. */
   refusal: string;
-}
-
-interface Entry extends Known {
-  readonly wanted: SeriesWanted;
   /** Told of each change. */
   readonly users: Set<() => void>;
   batch: Batch | null;
@@ -133,7 +128,7 @@ export class Feed {
     this.#later = later;
   }
 
-  known(runId: string, name: string): Known | undefined {
+  known(runId: string, name: string): Entry | undefined {
     return this.#entries.get(keyOf(runId, name));
   }
 
@@ -258,13 +253,6 @@ export const COLUMNS = ["step", "time", "mean", "low", "high", "count", "bad"] a
 type Column = (typeof COLUMNS)[number];
 export type Columns = Readonly<Record<Column, Float64Array>>;
 
-/** What a question asked for; null for all that there is. */
-interface Asked {
-  readonly axis: Axis;
-  readonly low: number | null;
-  readonly high: number | null;
-}
-
 /** The very last point of a series. */
 export interface Last {
   readonly step: number;
@@ -272,6 +260,9 @@ export interface Last {
   /** NaN also where it is infinite. */
   readonly value: number;
 }
+
+/** What a question asked for; null for all that there is. */
+type Asked = Omit<Query, "num_buckets">;
 
 const NOTHING_ASKED: Asked = { axis: "step", low: null, high: null };
 const FIRST_ROOM = 64;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { searchTest } from "../../../src/data/globs";
 import { columnsFor } from "../../../src/pages/charts/ChartsPage";
-import { filtered, type Group, groupsOf } from "../../../src/plot/scalars/grouping";
+import { filtered, type Group, groupsOf } from "../../../src/plot/scalars/state";
 import type { ShownLayoutChart } from "../../../src/wire";
 
 function named(...names: string[]): Group[] {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { alarmKind, describeGap, inOrder, placeOfAlarm, withEvents } from "../../../src/data/run-events";
-import { alarmsOf, countsOf, describeMark, marksOf as stripMarks } from "../../../src/pages/charts/alarms";
+import { alarmsOf, countsOf, describeMark, marksOf as stripMarks } from "../../../src/pages/charts/ChartsPage";
 import { describeAlarms, marksOf } from "../../../src/pages/layers/Events";
 import { runWith } from "../../run-listings";
 import { alarmWith, gapWith } from "./samples";

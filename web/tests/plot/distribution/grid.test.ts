@@ -10,7 +10,7 @@ import {
   labelledRows,
   rowSpans,
   rowUnder,
-} from "../../../src/plot/distribution/grid";
+} from "../../../src/plot/distribution/Distribution";
 
 const grid: HistogramGrid = {
   steps: [0, 100, 400],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { lastFinite, nearest } from "../../../src/plot/lines";
-import { curveOf } from "../../../src/plot/scalars/curve";
+import { curveOf } from "../../../src/plot/scalars/model";
 import { firstPart } from "../../../src/plot/scalars/series-feed";
 import { append, type Bucket, bucketData, dataOf } from "./samples";
 

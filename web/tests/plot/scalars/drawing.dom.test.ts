@@ -5,14 +5,14 @@ import type { SeriesData } from "../../../src/plot/scalars/series-feed";
 import {
   badPlaces,
   bandColumns,
+  dotPlaces,
   dotRadius,
   type Frame,
   frameOf,
   labelPlaces,
-  lonePlaces,
   traceBand,
   traceLine,
-} from "../../../src/plot/scalars/shapes";
+} from "../../../src/plot/scalars/paint";
 import type { Pen } from "../../../src/plot/lines";
 import { bucketData, chartOf, dataOf, INK, runOf, sourcesOf, wish } from "./samples";
 
@@ -56,7 +56,7 @@ describe("a line", () => {
   });
 
   it("has dots where values stand alone, whole ones also at the edge", () => {
-    const where = (model: Model) => lonePlaces(frame(model), model.lines[0]!.curve, model.lines[0]!.smoothed);
+    const where = (model: Model) => dotPlaces(frame(model), model.lines[0]!);
     const single = modelOf(dataOf([0], [0.7]));
     const { left, width } = frame(single).box;
     expect(where(single).map(([x]) => x)).toEqual([left + width / 2]);

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { curveOf } from "../../../src/plot/scalars/curve";
-import { axisExtent, type Drawn, valueScale } from "../../../src/plot/scalars/model";
+import { axisExtent, curveOf, type Drawn, valueScale } from "../../../src/plot/scalars/model";
 import { bucketData, dataOf } from "./samples";
 
 function drawn(values: readonly number[]): Drawn {

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { buildModel, type Lookup, type Model } from "../../../src/plot/scalars/model";
-import { describeReading, readingsAt, summarize } from "../../../src/plot/scalars/readings";
+import {
+  buildModel,
+  describeReading,
+  type Lookup,
+  type Model,
+  readingsAt,
+  summarize,
+} from "../../../src/plot/scalars/model";
 import type { SeriesData } from "../../../src/plot/scalars/series-feed";
 import { bucketData, chartOf, dataOf, runOf, sourcesOf, wish } from "./samples";
 

@@ -1,7 +1,7 @@
 /** Series, blocks and charts for the tests of the training page. */
 import type { Reply } from "../../../src/data/source";
 import type { Ink } from "../../../src/plot/Drawing";
-import type { Chart } from "../../../src/plot/scalars/grouping";
+import type { Chart } from "../../../src/plot/scalars/state";
 import type { ChartRun, Sources } from "../../../src/plot/scalars/model";
 import { type Axis, type Options, readOptions } from "../../../src/plot/scalars/options";
 import { SeriesData } from "../../../src/plot/scalars/series-feed";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { smooth } from "../../../src/plot/scalars/curve";
+import { smooth } from "../../../src/plot/scalars/model";
 import { randoms } from "./samples";
 
 /** Straight from the definition: a weighted mean of all values so far. */

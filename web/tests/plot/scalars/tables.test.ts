@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { alarmsOf, describeMark, marksOf } from "../../../src/pages/charts/alarms";
+import { alarmsOf, describeMark, marksOf } from "../../../src/pages/charts/ChartsPage";
 import { tableRows } from "../../../src/plot/scalars/ChartTable";
-import { curveOf } from "../../../src/plot/scalars/curve";
+import { curveOf } from "../../../src/plot/scalars/model";
 import { csvOf } from "../../../src/plot/scalars/downloads";
-import { rounded } from "../../../src/plot/scalars/scale-zoom";
+import { rounded } from "../../../src/plot/scalars/plot-keys";
 import type { SeriesListing } from "../../../src/wire";
 import { bucketData, dataOf, STARTED } from "./samples";
 

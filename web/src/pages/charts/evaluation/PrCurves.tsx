@@ -10,12 +10,11 @@ import { TableTwin } from "../../../plot/NumberTable";
 import { Lines, SmallChart } from "../../../plot/SmallChart";
 import { threshold } from "../../../plot/figure-options";
 import type { Line } from "../../../plot/lines";
-import { labelled } from "../../../plot/scale";
-import type { Holder } from "../../../plot/series";
+import { labelled } from "../../../plot/ticks";
+import type { Holder } from "../../../plot/useRecords";
 import { useNear } from "../../../ui/useWidth";
 import type { RunListing } from "../../../wire";
-import { useShown } from "../Series";
-import { stepByKey, StepSlider } from "../StepSlider";
+import { stepByKey, StepSlider, useShown } from "../Series";
 import {
   averagePrecision,
   type Curve,

@@ -27,7 +27,7 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
   const { value: matrix, problem } = useMemo(() => attempt(() => readMatrix(record)), [record]);
   if (matrix === null) return <Waiting problem={problem} height={120} retry={() => undefined} />;
   const size = matrix.labels.length;
-  const isShare = cellNumbers.value === "share";
+  const isShare = cellNumbers.chosen === "share";
   const shown = marked !== null && marked.row < size && marked.column < size ? marked : null;
   const label = `${name} of ${run.name}`;
   const take = (): void =>

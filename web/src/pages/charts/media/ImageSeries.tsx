@@ -1,14 +1,12 @@
 /** Pictures of one series: how large they are, and what was marked in them. */
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { formatCount, formatNumberOf } from "../../../data/format";
 import type { FullRecord } from "../../../data/requests";
 import { ToolButton, Waiting } from "../../../plot/Figure";
-import { pixels } from "../../../plot/figure-options";
 import { useWidth } from "../../../ui/useWidth";
 import type { ImageHead } from "../../../wire";
 import { Series } from "../Series";
-import { Player } from "./Player";
-import { decodePicture, mediaType, reelOfGif, sniff, useLoaded } from "./reel";
+import { Bitmap, decodePicture, fitFactor, Player, reelOfGif, sniff, TYPES, useLoaded } from "./Player";
 
 export function ImageSeries({ name }: { name: string }) {
   const [zoom, setZoom] = useState<Zoom>("fit");
@@ -26,7 +24,7 @@ export function ImageSeries({ name }: { name: string }) {
           <ToolButton glyph="plus" name={`Zoom into ${name}`} press={() => setZoom(zoomed(factor, 1))} />
         </div>
       }
-      saved={({ bytes }) => ({ extension: sniff(bytes) || "bin", type: mediaType(bytes) })}
+      saved={({ bytes }) => ({ extension: sniff(bytes) || "bin", type: TYPES[sniff(bytes)] ?? "application/octet-stream" })}
       show={(run, record) => {
         const { head, step } = record.entry;
         const boxes = head.kind === "image" && head.boxes.length > 0 ? `, ${formatNumberOf(head.boxes.length, "box", "boxes")}` : "";
@@ -44,6 +42,8 @@ function MovingPicture(props: PictureProps) {
   const { value: reel } = useLoaded(() => reelOfGif(bytes), [bytes]);
   return reel === null ? <Picture {...props} /> : <Player label={props.label} reel={reel} />;
 }
+
+// --- A picture that stands still.
 
 interface PictureProps {
   label: string;
@@ -71,35 +71,13 @@ function Picture({ label, record, zoom, onFactor }: PictureProps) {
       {bitmap === null ? (
         <Waiting problem={problem} height={120} retry={() => undefined} />
       ) : (
-        <div
-          class="sec-sized"
-          style={{ width: `${bitmap.width * factor}px`, height: `${bitmap.height * factor}px` }}
-        >
-          <Bitmap bitmap={bitmap} label={label} isSharp={pixels.value === "sharp" && factor >= 1} />
+        <Bitmap {...{ bitmap, label, factor }} width={bitmap.width} height={bitmap.height}>
           {head.kind === "image" && head.boxes.length > 0 && (
             <Boxes head={head} width={bitmap.width} height={bitmap.height} factor={factor} />
           )}
-        </div>
+        </Bitmap>
       )}
     </div>
-  );
-}
-
-function Bitmap({ bitmap, label, isSharp }: { bitmap: ImageBitmap; label: string; isSharp: boolean }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useLayoutEffect(() => {
-    if (canvas.current === null) return;
-    canvas.current.width = bitmap.width;
-    canvas.current.height = bitmap.height;
-    canvas.current.getContext("2d")?.drawImage(bitmap, 0, 0);
-  }, [bitmap]);
-  return (
-    <canvas
-      ref={canvas}
-      class={isSharp ? "sec-picture sharp" : "sec-picture"}
-      role="img"
-      aria-label={label}
-    />
   );
 }
 
@@ -145,14 +123,6 @@ function Boxes({ head, width, height, factor }: BoxesProps) {
 type Zoom = "fit" | number;
 
 const FACTORS = [0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32];
-const TALLEST = 200; // of a picture that fits
-const MAX_FIT = 16; // a picture of a few pixels need not fill its place
-
-export function fitFactor(width: number, height: number, room: number): number {
-  if (width <= 0 || height <= 0) return 1;
-  return Math.min(room / width, TALLEST / height, MAX_FIT);
-}
-
 /** The next factor up (1) or down (−1) from the one that is shown. */
 export function zoomed(shown: number, by: 1 | -1): number {
   if (by === 1) return FACTORS.find((factor) => factor > shown * 1.001) ?? FACTORS.at(-1)!;

@@ -48,12 +48,7 @@ export function readWav(bytes: Uint8Array): Sound {
 }
 
 function tag(view: DataView, at: number): string {
-  return String.fromCharCode(
-    view.getUint8(at),
-    view.getUint8(at + 1),
-    view.getUint8(at + 2),
-    view.getUint8(at + 3),
-  );
+  return String.fromCharCode(...new Uint8Array(view.buffer, view.byteOffset + at, 4));
 }
 
 function formatAt(view: DataView, from: number, to: number): Format {
@@ -94,13 +89,11 @@ export function peaksOf({ channels }: Sound, count: number): { low: Float32Array
   const [low, high] = [new Float32Array(count), new Float32Array(count)];
   const length = channels[0]?.length ?? 0;
   for (let at = 0; at < count; at++) {
-    const [from, to] = [
-      Math.floor((at * length) / count),
-      Math.max(Math.floor((at * length) / count) + 1, Math.floor(((at + 1) * length) / count)),
-    ];
+    const from = Math.floor((at * length) / count);
+    const to = Math.min(length, Math.max(from + 1, Math.floor(((at + 1) * length) / count)));
     let [least, most] = [Infinity, -Infinity];
     for (const samples of channels) {
-      for (let nth = from; nth < Math.min(to, length); nth++) {
+      for (let nth = from; nth < to; nth++) {
         const sample = samples[nth]!;
         if (sample < least) least = sample;
         if (sample > most) most = sample;
@@ -160,7 +153,7 @@ export function stop(): void {
 }
 
 function connectedGain(on: AudioContext): GainNode {
-  const made = on.createGain();
+  const made = new GainNode(on);
   made.connect(on.destination);
   effect(() => {
     made.gain.value = volume.value;

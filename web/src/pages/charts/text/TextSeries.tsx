@@ -4,11 +4,10 @@ import { formatCount } from "../../../data/format";
 import { fileName, save } from "../../../data/save-file";
 import { Figure, RunTag, ToolButton, Waiting } from "../../../plot/Figure";
 import { textForm, textLayout } from "../../../plot/figure-options";
-import { holdersOf } from "../../../plot/series";
-import { useFullRecords, useRecords } from "../../../plot/useRecords";
+import { holdersOf, useFullRecords, useRecords } from "../../../plot/useRecords";
 import { useNear } from "../../../ui/useWidth";
 import type { RecordListing, RunListing } from "../../../wire";
-import { stepByKey, StepSlider } from "../StepSlider";
+import { stepByKey, StepSlider } from "../Series";
 import { Markdown } from "./Markdown";
 
 const PAGE = 10;
@@ -19,7 +18,7 @@ export function TextSeries({ name }: { name: string }) {
   const [numShown, setNumShown] = useState(PAGE);
   const holders = holdersOf("text", name);
   const stepped = useRecords("text", name, holders, isNear);
-  const isList = textLayout.value === "list";
+  const isList = textLayout.chosen === "list";
   const most = Math.max(0, ...holders.map(({ run }) => stepped.recordsOf(run.id).length));
   return (
     <Figure
@@ -35,11 +34,8 @@ export function TextSeries({ name }: { name: string }) {
           <div class="sec-side wide">
             {holders.map(({ run }) => {
               const now = stepped.recordOf(run.id);
-              const shown = isList
-                ? stepped.recordsOf(run.id).slice(-numShown).reverse()
-                : now === null
-                  ? []
-                  : [now];
+              const all = isList ? stepped.recordsOf(run.id).slice(-numShown).reverse() : [now];
+              const shown = all.filter((one) => one !== null);
               return (
                 <div key={run.id} class="sec-one">
                   {holders.length > 1 && <RunTag run={run} />}
@@ -101,7 +97,7 @@ function OneText({ name, run, listing, isNear }: Props) {
           press={() => save(fileName([run.name, name, step], "txt"), record.bytes, "text/plain")}
         />
       </div>
-      {textForm.value === "markdown" ? <Markdown source={text} /> : <pre class="sec-plain">{text}</pre>}
+      {textForm.chosen === "markdown" ? <Markdown source={text} /> : <pre class="sec-plain">{text}</pre>}
       {whole.length > MAX_SHOWN && (
         <p class="muted fs-1">
           The first {formatCount(MAX_SHOWN)} of {formatCount(whole.length)} characters; saving it gives all.

@@ -6,12 +6,19 @@ import { about, control } from "../../../data/control";
 import { formatValue } from "../../../data/format";
 import * as runs from "../../../data/runs";
 import { ChartBody, onEscape } from "../../../plot/scalars/ChartFigure";
-import { type Subject, useChartModel } from "../../../plot/scalars/chart-follow";
-import type { Chart } from "../../../plot/scalars/grouping";
-import { type ChartRun, type End, type Line, type Model, slotOf } from "../../../plot/scalars/model";
+import { type Subject, useChartModel } from "../../../plot/scalars/Plot";
+import {
+  type ChartRun,
+  describePlace,
+  describeReading,
+  type End,
+  type Line,
+  type Model,
+  readingsAt,
+  slotOf,
+} from "../../../plot/scalars/model";
 import { type Axis, options } from "../../../plot/scalars/options";
-import { describePlace, describeReading, readingsAt } from "../../../plot/scalars/readings";
-import { placeOfCursor } from "../../../plot/scalars/state";
+import { type Chart, placeOfCursor } from "../../../plot/scalars/state";
 import { formatTicks } from "../../../plot/ticks";
 import { useNear } from "../../../ui/useWidth";
 
@@ -89,7 +96,6 @@ export function PlotFigure({ chart, isEnlarged }: Props) {
 function Live({ chart, isEnlarged }: Props) {
   const built = useChartModel(chart, isEnlarged, subject);
   const model = useComputed(() => withWholeTicks(built.value));
-  const isTable = useComputed(() => options.value.tables.has(chart.key)).value;
   // The name of the figure says it, too.
   const axis = (
     <div class="plot-axis" aria-hidden="true">
@@ -97,7 +103,7 @@ function Live({ chart, isEnlarged }: Props) {
     </div>
   );
   return (
-    <ChartBody chart={chart} isEnlarged={isEnlarged} isTable={isTable} model={model} under={axis}>
+    <ChartBody chart={chart} model={model} under={axis}>
       <Legend chart={chart} model={model} />
     </ChartBody>
   );

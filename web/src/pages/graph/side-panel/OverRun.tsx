@@ -11,7 +11,7 @@ import { type Asked, useAsked } from "../../../data/useAsked";
 import { LineChart } from "../../../plot/SmallChart";
 import type { Line } from "../../../plot/lines";
 import { Section } from "../../../plot/tensor/Facts";
-import { useSeries } from "../../../plot/useSeries";
+import { useSeries } from "../../../plot/scalars/Plot";
 import { isLive } from "../../../ui/run-states";
 import type { OpSeriesAnswer, PassDocument, PassListing, SeriesListing } from "../../../wire";
 import type { OpPlace } from "./SidePanel";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { fitFactor, zoomed } from "../../../../src/pages/charts/media/ImageSeries";
-import { frameSlices, pngSize, sniff } from "../../../../src/pages/charts/media/reel";
+import { zoomed } from "../../../../src/pages/charts/media/ImageSeries";
+import { fitFactor, frameSlices, pngSize, sniff } from "../../../../src/pages/charts/media/Player";
 import { peaksOf, readWav } from "../../../../src/pages/charts/media/wav";
 
 /** A WAV file with these bytes as samples. */

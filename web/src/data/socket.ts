@@ -250,8 +250,6 @@ export function pageWiring(): Wiring {
   };
 }
 
-// --- Take a binary frame apart: length of the header, header as JSON, padding, values.
-
 /** Bytes as the numbers that they are; throws where there are too few or too many. */
 export function valuesOf(view: TensorView, buffer: ArrayBuffer, offset: number): Values {
   const size = view.encoding === "f8" ? 8 : 4;

@@ -36,7 +36,6 @@ function perAxis<Value>(make: (name: AxisName) => Value): Record<AxisName, Value
   return { tiles: make("tiles"), rows: make("rows"), columns: make("columns") };
 }
 
-/** All of one item. */
 export function fullReach(shape: readonly number[], item: readonly number[]): Reach {
   const grid = gridOf(shape);
   return { item, ...perAxis((name) => ({ first: 0, step: 1, count: grid[name] })) };

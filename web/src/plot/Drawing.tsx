@@ -69,7 +69,6 @@ export interface Ink {
   readonly font: string;
 }
 
-/** The colours of the theme that is on now. */
 export function readInk(): Ink {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string): string => style.getPropertyValue(`--${name}`).trim();

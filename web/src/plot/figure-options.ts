@@ -37,13 +37,9 @@ export function flagsParam(name: string) {
   };
 }
 
-/** How counts become colours and heights. */
 export const countScale = inAddress("counts", [["linear", "Linear"], ["log", "Log count"]]);
-/** Are there distributions of tensors, too? */
 export const tensorsToo = flagInAddress("tensors", "yes", false);
-/** Numbers in the cells of a confusion matrix. */
 export const cellNumbers = inAddress("cells", [["counts", "Counts"], ["share", "Per cent"]]);
-/** Single pixels, or smooth between them. */
 export const pixels = inAddress("pixels", [["sharp", "Pixels"], ["smooth", "Smooth"]]);
 export const textForm = inAddress("text", [["markdown", "Markdown"], ["plain", "Plain"]]);
 export const textLayout = inAddress("texts", [["one", "One step"], ["list", "List"]]);

@@ -108,8 +108,6 @@ export function integers(first: number, last: number, every = 1): number[] {
   return Array.from({ length: count }, (_, at) => first + at * every);
 }
 
-// --- How the numbers of an axis are written: short, all alike, and so that they can be told apart.
-
 /** From where on a unit is used, and what it stands for. Years and four digits stay as they are. */
 const UNITS: readonly (readonly [from: number, scale: number, name: string])[] = [
   [1e12, 1e12, "T"],

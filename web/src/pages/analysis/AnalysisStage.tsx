@@ -82,8 +82,7 @@ export function ModeSwitch() {
   );
 }
 
-// --- Beside the pictures: which items with which labels, which layers, and the item that is looked at.
-
+/** Beside the pictures: which items with which labels, which layers, and the item that is looked at. */
 export function ChoicePanel() {
   const seen = network.sight.chosen;
   const allLayers = [...network.layers.value].reverse().map(({ name, grid }) => [name, `${name} (${formatCount(grid.num_units)})`] as const);
@@ -167,8 +166,7 @@ function Notes() {
   return note === "" ? null : <p class="muted fs-1">{sentence(note)}</p>;
 }
 
-// --- The item that was pointed at last: what the network received, and the way to it.
-
+/** The item that was pointed at last: what the network received, and the way to it. */
 export function ItemSection() {
   const all = items.value;
   const last = useRef<number | null>(null);

@@ -138,8 +138,6 @@ function stateOf({ isWanted, value, problem }: Look<unknown>): "failed" | "waiti
   return value === null ? "waiting" : "there";
 }
 
-// --- A picture of what takes its time; what came before is paler, while the next one is on its way.
-
 interface WorkProps {
   what: string;
   of: Followed<unknown>;
@@ -153,6 +151,7 @@ interface WorkFigureProps<Value> extends Omit<FigureProps, "isBusy" | "facts" | 
   draw: (value: Value) => ComponentChildren;
 }
 
+/** A picture of what takes its time; what came before is paler, while the next one is on its way. */
 export function WorkFigure<Value>({ what, of, facts, draw, ...rest }: WorkFigureProps<Value>) {
   const { value, isOwn } = of;
   const isShown = value !== null && (isOwn || (of.problem === "" && !of.isCancelled));
@@ -225,8 +224,6 @@ export function Link({ act, children }: { act: () => void; children: string }) {
     </button>
   );
 }
-
-// --- What stands beside pictures.
 
 /** One of several numbers to choose. Those above `all` are all there are. */
 export function CountChoice({ name, of, all = numDone.value }: { name: string; of: Choice<number>; all?: number }) {
@@ -358,7 +355,6 @@ interface PlateProps {
   read?: (unit: number | null) => string;
   chosen?: number | null;
   onChoose?: (unit: number) => void;
-  /** Cells of a small layer are no larger than this. */
   largest?: number;
 }
 

@@ -20,7 +20,6 @@ import { basisText, type Followed, useFollowed } from "./features";
 const MOST_LAYERS = 128;
 
 interface Probed {
-  /** By the number of the layer. */
   readonly probes: ReadonlyMap<number, FeatureProbe>;
   /** The one that is being probed. */
   readonly at: number | null;

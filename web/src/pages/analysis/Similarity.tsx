@@ -356,10 +356,9 @@ function LeftOut({ of }: { of: readonly (readonly [layer: string, why: string])[
   );
 }
 
-// --- Of a network, at the right of its items: with how much labels count in each of them.
-
 type Likeness = Replied<"net_likeness", { readonly values: Float32Array; readonly items: unknown }>;
 
+/** Of a network, at the right of its items: with how much labels count in each of them. */
 export function LikenessPanel() {
   const all = items.value;
   const names = network.layers.value.slice(-MOST_LAYERS).map(({ name }) => name);

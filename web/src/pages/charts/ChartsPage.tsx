@@ -346,7 +346,6 @@ const TOP = 8;
 const MAX_ROWS = 8;
 const SIDES = 12;
 
-/** Absent where there is no alarm. */
 function AlarmStrip() {
   return alarmRows(0).length === 0 ? null : <Strip />;
 }

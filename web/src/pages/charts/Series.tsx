@@ -85,8 +85,7 @@ export function laterText({ recordsOf }: Stepped, runId: string): string {
   return first === undefined ? "nothing yet" : `begins at step ${formatCount(first.step)}`;
 }
 
-// --- Which step is looked at: a slider over those that were recorded, and a button that follows the newest.
-
+/** Which step is looked at: a slider over those that were recorded, and a button that follows the newest. */
 export function StepSlider({ name, stepped }: { name: string; stepped: Stepped }) {
   const { steps, at, step, isFollowing, numAll } = stepped;
   const last = steps.length - 1;

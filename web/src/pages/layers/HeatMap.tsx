@@ -257,8 +257,7 @@ function Group({ group }: { group: GroupLine }) {
   );
 }
 
-// --- Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn.
-
+/** Above the cells: what is selected, what is under the pointer, and the stretch that is being drawn. */
 function HeatMarks() {
   const selected = state.lines.value.byName.get(state.rowName.value);
   const [step, axis, drawn] = [state.step.value, state.axis.value, drag.value];

@@ -180,17 +180,10 @@ function heightAt(ys: readonly number[], xs: readonly number[], x: number): numb
   return ys[nth]! + share * (ys[nth + 1]! - ys[nth]!);
 }
 
-interface HeadProps {
-  axis: Axis;
-  nth: number;
-  x: number;
-  gap: number;
-}
-
 const DRAG_FROM = 4; // pixels
 
 /** The name of an axis: drag it, or use the arrow keys, to move the axis; below it its scale. */
-function AxisHead({ axis, nth, x, gap }: HeadProps) {
+function AxisHead({ axis, nth, x, gap }: { axis: Axis; nth: number; x: number; gap: number }) {
   const [by, setBy] = useState(0);
   const { key, name } = axis.column;
   const keys = sheet.axes.value.map(({ column }) => column.key);

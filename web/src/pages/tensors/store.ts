@@ -85,7 +85,6 @@ export const at = computed<number>(() =>
   wantedStep.value === null ? records.value.length - 1 : nearestAt(records.value, wantedStep.value),
 );
 
-/** Null while nothing is compared. */
 export const otherStep = computed(() => wholeParam("with"));
 export const otherAt = computed<number | null>(() =>
   otherStep.value === null || records.value.length === 0 ? null : nearestAt(records.value, otherStep.value),

@@ -95,7 +95,6 @@ function useGrid(kind: Props["kind"], name: string, holder: Holder, isNear: bool
   };
 }
 
-/** A row of the grid and a bin. */
 interface Under {
   readonly row: number;
   readonly bin: number;
@@ -202,7 +201,6 @@ function paintAxes(context: CanvasRenderingContext2D, width: number, grid: Histo
   paintBelow(context, { low: grid.steps[0] ?? 0, high: grid.steps.at(-1) ?? 0 }, LEFT, width);
 }
 
-/** The numbers under a drawing. */
 function paintBelow(context: CanvasRenderingContext2D, span: Span, left: number, width: number): void {
   context.textAlign = "center";
   context.textBaseline = "alphabetic";

@@ -239,13 +239,12 @@ export function Skeleton() {
   );
 }
 
-// --- What can be done with a chart, behind one small button.
-
 interface MenuProps {
   name: string;
   items: readonly { readonly title: string; readonly press: () => void }[];
 }
 
+/** What can be done with a chart, behind one small button. */
 function ChartMenu({ name, items }: MenuProps) {
   return (
     <Opener look="chart-menu" style="btn quiet sm square" popup="menu" label={`Actions of ${name}`} title="Actions" button={<Icon name="dots" />}>

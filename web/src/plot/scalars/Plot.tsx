@@ -189,8 +189,6 @@ function overlayOf(
   return { cursor: placeX(frame, place), dots, range };
 }
 
-// --- Keep what a chart draws up to date with its data, the options and the runs that it is of.
-
 /** What charts are of. */
 export interface Subject {
   readonly runs: ReadonlySignal<readonly ChartRun[]>;
@@ -323,8 +321,7 @@ function runTasks(): void {
   if (first !== undefined) inNextFrame(first);
 }
 
-// --- Scalars of runs for small charts, followed for as long as a part of the page is there.
-
+/** Scalars of runs for small charts, followed for as long as a part of the page is there. */
 export function useSeries(wanted: readonly SeriesWanted[]) {
   const feed = feeds.value?.small ?? null;
   const [, redraw] = useReducer((count: number) => count + 1, 0);

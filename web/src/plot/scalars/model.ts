@@ -262,8 +262,6 @@ function stepTicks(span: Span): number[] {
   return linearTicks(span).filter(Number.isInteger);
 }
 
-// --- From where to where the axes of a chart go.
-
 /** What an axis has to hold: the values, and how much each of them weighs where some are left out. */
 export interface Drawn {
   readonly curve: Curve;
@@ -369,8 +367,6 @@ function percentile(values: readonly (readonly [number, number])[], rank: number
   }
   return values.at(-1)![0];
 }
-
-// --- A series along an axis: what is known of all of it, and in finer grain where somebody looks closer.
 
 /** Items in the order of `x`. */
 export interface Curve extends Columns {

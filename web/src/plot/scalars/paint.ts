@@ -247,8 +247,6 @@ export function runColour(ink: Ink, slot: number): string {
   return ink.runs[slot] ?? ink.caption;
 }
 
-// --- The shapes of a chart, drawn with any pen: a canvas, or the text of an SVG path.
-
 /** The part of a picture in which values stand. */
 export interface Box {
   readonly left: number;

@@ -85,8 +85,6 @@ function moveCursor(event: KeyboardEvent, model: Model): boolean {
   return true;
 }
 
-// --- Ways to look at a part of the axis, which all charts share.
-
 /** The part between two shares, around what stays in place where they are equally far from it. */
 function zoomed(scale: Scale, from: number, to: number): Span {
   return { low: valueAtShare(scale, from), high: valueAtShare(scale, to) };

@@ -88,7 +88,6 @@ export function followOptions(): () => void {
 
 export type Query = Readonly<Pick<SeriesQuestion, "axis" | "low" | "high" | "num_buckets">>;
 
-/** What is known of a series. */
 interface Entry {
   readonly wanted: SeriesWanted;
   readonly data: SeriesData;

@@ -125,8 +125,6 @@ export function followLayouts(): () => void {
   });
 }
 
-// --- The step under the pointer, in whichever picture or chart it is: all of them mark it.
-
 /** Charts over time have a cursor too, but it stands at no step. */
 const isShared = computed(() => options.value.axis === "step" && options.value.hasSharedCursor);
 

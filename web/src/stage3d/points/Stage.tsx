@@ -157,8 +157,7 @@ function ReductionNote() {
   );
 }
 
-// --- The tools over the drawing: dimensions, camera, how points are chosen.
-
+/** The tools over the drawing: dimensions, camera, how points are chosen. */
 function StageBar({ cloud }: { cloud: RefObject<Cloud | null> }) {
   const act = (action: (made: Cloud) => void) => (): void => {
     if (cloud.current !== null) action(cloud.current);
@@ -198,8 +197,6 @@ function StageBar({ cloud }: { cloud: RefObject<Cloud | null> }) {
   );
 }
 
-// --- The keys of the drawing: from point to point, its neighbours, the camera.
-
 /** Keys that hold anywhere on the page. True where one was taken. */
 function handlePageKey(cloud: Cloud | null, key: string): boolean {
   if (key === "2" || key === "3") store.dims.choose(key);
@@ -228,8 +225,7 @@ function handleStageKey({ index, size }: Cloud, key: string): boolean {
   return true;
 }
 
-// --- The points as a table: what the drawing shows, for those who would rather read it.
-
+/** The points as a table: what the drawing shows, for those who would rather read it. */
 function PointsTable() {
   const here = store.loaded.value;
   const shown = store.shown.value;

@@ -223,7 +223,6 @@ let held: { readonly place: string; readonly record: string; readonly numDims: n
 /** In the address: the method whose result was seen here. The server keeps it, so it comes back after a reload. */
 const SEEN = "made";
 
-/** Call what it returns to stop. */
 export function startReducing(source: Source): () => void {
   let stopLast = (): void => undefined;
   let isFirst = true;
@@ -281,7 +280,6 @@ export function reduceThere(source = page.source.peek()): void {
   const stop = follow(source, here, method, cancel);
 }
 
-/** Call what it returns to stop. */
 function follow(source: Source, here: store.Loaded, method: store.Method, cancel: (() => void) | null): () => void {
   const what = store.titleOf(method);
   const key = keyOf(here, method);

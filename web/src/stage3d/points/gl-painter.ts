@@ -6,7 +6,6 @@ import type { SpriteImage } from "./embedding";
 const RIM = 2;
 const MARK = 3;
 
-/** What is drawn again for each frame. */
 interface Frame {
   readonly matrix: Float32Array;
   readonly ratio: number;

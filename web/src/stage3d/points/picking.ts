@@ -101,8 +101,6 @@ function isInside(line: readonly ScreenPlace[], x: number, y: number): boolean {
   return isIn;
 }
 
-// --- What the pointer does on the drawing: turn, move, zoom, choose one point or those inside an outline.
-
 /** So far from a point it is still meant. */
 const NEAR = 10;
 

@@ -96,8 +96,6 @@ export const recordAt = computed<number>(() => {
   return step === null ? records.value.length - 1 : nearestAt(records.value, step);
 });
 
-// --- how it is drawn ---
-
 /** A number of the address, within limits; null where there is none. */
 function numberIn(name: string, least: number, most: number): number | null {
   const number = Number(param(name));

@@ -77,8 +77,6 @@ export function RunMatrix({ name, run, record, isNamed }: Props) {
   );
 }
 
-// --- A confusion matrix as coloured cells, with names and numbers where they fit.
-
 const NAMES_WIDTH = 64;
 const MAX_CELL = 34;
 const NUMBERS_FROM = 17; // pixels of a cell
@@ -94,6 +92,7 @@ interface CellsProps {
   mark: (place: Place | null) => void;
 }
 
+/** A confusion matrix as coloured cells, with names and numbers where they fit. */
 function Cells({ name, matrix, isShare, marked, mark }: CellsProps) {
   const { labels, accuracy } = matrix;
   const size = labels.length;

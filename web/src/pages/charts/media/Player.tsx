@@ -41,8 +41,6 @@ function PlayBar({ label, isPlaying, isOff, toggle, out, children, after }: BarP
   );
 }
 
-// --- A picture on a canvas, pixel by pixel, with what was marked in it on top.
-
 interface BitmapProps {
   /** Null before it is there. */
   bitmap: ImageBitmap | null;
@@ -53,6 +51,7 @@ interface BitmapProps {
   children?: ComponentChildren;
 }
 
+/** A picture on a canvas, pixel by pixel, with what was marked in it on top. */
 export function Bitmap({ bitmap, label, width, height, factor, children }: BitmapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useLayoutEffect(() => {
@@ -83,16 +82,10 @@ export function fitFactor(width: number, height: number, room: number): number {
   return Math.min(room / width, TALLEST / height, MAX_FIT);
 }
 
-// --- Frames of a video on a canvas: play, pause, speed, any frame.
-
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
-interface PlayerProps {
-  label: string;
-  reel: Reel;
-}
-
-export function Player({ label, reel }: PlayerProps) {
+/** Frames of a video on a canvas: play, pause, speed, any frame. */
+export function Player({ label, reel }: { label: string; reel: Reel }) {
   const [box, room] = useWidth<HTMLDivElement>(280);
   const [frame, setFrame] = useState(0);
   const [isPlaying, setIsPlaying] = useState(false);
@@ -164,18 +157,11 @@ function usePlaying(
   }, [isPlaying, perSecond, last]);
 }
 
-// --- A sound: its waveform, play and pause, and where it is.
-
 const HEIGHT = 72;
 const NUM_PLACES = 1000; // of the slider
 
-interface ListenerProps {
-  label: string;
-  record: FullRecord;
-  colour: number;
-}
-
-export function Listener({ label, record, colour }: ListenerProps) {
+/** A sound: its waveform, play and pause, and where it is. */
+export function Listener({ label, record, colour }: { label: string; record: FullRecord; colour: number }) {
   const { value: sound, problem } = useMemo(() => attempt(() => readWav(record.bytes)), [record]);
   if (sound === null) return <Problem title="This could not be played" problem={problem} />;
   return <Wave label={label} sound={sound} colour={colour} />;

@@ -26,9 +26,9 @@ from torcheer.app.passes.source import (
     sketch_of,
     window_fault,
 )
-from torcheer.app.typescript import typescript
 from torcheer.app.wire import Refusal, as_json, binary_frame
 from torcheer.tensorfile import MAX_WINDOW_VALUES, Window, num_values
+from web.wire_types import typescript
 
 WEB = Path(__file__).parents[2] / "web"
 COUNTS = st.integers(-(2**70), 2**70) | st.integers(0, 5000)
@@ -166,11 +166,11 @@ def test_a_question_has_room_enough() -> None:
 def test_the_page_has_the_same_types() -> None:
     written = (WEB / "src" / "wire.ts").read_text(encoding="utf-8")
 
-    assert written == typescript(), "run: python -m torcheer.app.typescript > web/src/wire.ts"
+    assert written == typescript(), "run: python -m web.wire_types > web/src/wire.ts"
 
 
 def test_the_types_are_what_the_module_prints() -> None:
-    command = [sys.executable, "-m", "torcheer.app.typescript"]
+    command = [sys.executable, "-m", "web.wire_types"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
 
     assert printed.stdout == typescript()

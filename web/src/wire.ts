@@ -1,4 +1,4 @@
-/** What the page and the server say to each other. Generated: `python -m torcheer.app.typescript`. */
+/** What the page and the server say to each other. Generated: `python -m web.wire_types`. */
 
 export type OpKind = "op" | "input" | "output" | "buffer" | "source";
 export type TensorKind = "output" | "grad" | "param" | "param_grad";

@@ -1,4 +1,4 @@
-"""The types of the wire for the page: `python -m torcheer.app.typescript` prints web/src/wire.ts."""
+"""The types of the wire for the page: `python -m web.wire_types` prints web/src/wire.ts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from torcheer.training.control import Level
 from torcheer.training.control import State as ControlState
 
 _HEAD: Final = (
-    "/** What the page and the server say to each other. Generated: `python -m torcheer.app.typescript`. */\n"
+    "/** What the page and the server say to each other. Generated: `python -m web.wire_types`. */\n"
 )
 # Choices that have a name in Python have it in the page, too.
 _CHOICES: Final = {

@@ -192,6 +192,10 @@ def assert_pictures(grid: Locator, name: str, tensor: NDArray[np.float64]) -> No
         assert says(spoken[3], float(values.max()), 0)
         width, height, pixels = picture.evaluate(_READ_PIXELS)
         assert (width, height) == (values.size, 1)
+        shown = picture.bounding_box()
+        assert shown is not None
+        assert 1 < shown["height"] <= 28
+        assert values.size < shown["width"] <= 96
         colours = np.array(pixels, int).reshape(-1, 4)
         assert (colours[:, 3] == 255).all()
         if tensor.min() < 0:

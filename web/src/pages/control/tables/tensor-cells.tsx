@@ -259,12 +259,13 @@ function Picture({ name, row, column, cells }: CellProps & { name: string }) {
   }
   const scale = cells.scales.get(name) ?? NO_SCALE;
   const palette = palettes.value[scale.map];
+  const { width, height } = shownSize(grid, column.names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM);
   return (
     <Pixels
       class="cell-picture"
       role="img"
       aria-label={`${full}: ${summaryOf(values)}`}
-      style={shownSize(grid, column.names.length > 1 && isLow(grid) ? ROOM_OF_TWO : ROOM)}
+      style={{ width: `${width}px`, height: `${height}px` }}
       picture={() => paintUnits((unit) => values[unit] ?? NaN, grid, scale, palette, MOST_PIXELS)}
       depends={[values, grid, scale.map, scale.low, scale.high, palette]}
     />

@@ -297,5 +297,6 @@ function MiniPicture({ cells, scale }: { cells: Cells; scale: Scale }) {
       ? null
       : { width, height, pixels: paintValues(numbersOf(cells), 0, width, height, scale, readPalette("div")) };
   const depends = [cells, scale.low, scale.high, tick];
-  return <Pixels class="mini-picture" aria-hidden="true" style={{ ...gridSize(cells) }} picture={paint} depends={depends} />;
+  const size = gridSize(cells);
+  return <Pixels class="mini-picture" aria-hidden="true" style={{ width: `${size.width}px`, height: `${size.height}px` }} picture={paint} depends={depends} />;
 }

@@ -20,6 +20,7 @@ import {
 /** As much of a WebSocket as is used here. */
 export interface SocketLike {
   binaryType: string;
+  readonly readyState?: number;
   onmessage: ((event: { data: unknown }) => void) | null;
   onclose: (() => void) | null;
   send(text: string): void;
@@ -40,6 +41,7 @@ interface Pending {
   sent: number;
 }
 
+const OPEN = 1; // of WebSocket.readyState
 const FIRST_WAIT_MS = 1000;
 const LONGEST_WAIT_MS = 15_000;
 /** A request over which the connection broke so often is given up, so that one bad request cannot break it for ever. */
@@ -125,7 +127,7 @@ export class SocketSource implements Source {
     return () => {
       if (this.#settle(id) === undefined || !this.#isOpen) return;
       const stop: Question = { type: "stop", id: this.#nextId++, which: id };
-      this.#socket?.send(JSON.stringify(stop));
+      if (this.#canSend()) this.#socket?.send(JSON.stringify(stop));
     };
   }
 
@@ -155,8 +157,14 @@ export class SocketSource implements Source {
       this.#settle(id)?.listener.refuse(problem);
       return;
     }
+    if (!this.#canSend()) return; // it is sent when there is a connection again
     pending.sent += 1;
     this.#socket?.send(JSON.stringify(pending.request));
+  }
+
+  /** A socket that is closing says so a moment later. */
+  #canSend(): boolean {
+    return (this.#socket?.readyState ?? OPEN) === OPEN;
   }
 
   #settle(id: number): Pending | undefined {
